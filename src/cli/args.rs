@@ -1,0 +1,99 @@
+//! The command line, which is the same for every chapter.
+
+use crate::llm::{ANTHROPIC_DEFAULT_MODEL, OPENAI_DEFAULT_MODEL};
+use clap::error::ErrorKind;
+use clap::{CommandFactory, FromArgMatches, Parser};
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+#[derive(Debug, Parser)]
+#[command(about, version)]
+pub struct Args {
+    /// The folder that the agent works in [default: the current folder]
+    #[arg(long, value_name = "DIR")]
+    pub workspace: Option<PathBuf>,
+
+    /// Answer this and exit (without it: a chat, or one prompt a line of stdin)
+    #[arg(value_name = "PROMPT")]
+    words: Vec<String>,
+}
+
+impl Args {
+    /// Parses what the program was started with.
+    ///
+    /// # Errors
+    /// Also `--help` and `--version`: the error knows what to print, and the
+    /// exit code.
+    pub fn parse_for(
+        binary: &'static str,
+        words: impl IntoIterator<Item = OsString>,
+    ) -> Result<Args, clap::Error> {
+        let mut command =
+            Args::command().name(binary).bin_name(binary).after_help(environment());
+        let matches = command.try_get_matches_from_mut(words)?;
+        let args = Args::from_arg_matches(&matches)?;
+        if args.prompt().is_some_and(|prompt| prompt.trim().is_empty()) {
+            return Err(
+                command.error(ErrorKind::InvalidValue, "the PROMPT is blank")
+            );
+        }
+        Ok(args)
+    }
+
+    /// The words of the prompt, joined: quoting them is not necessary.
+    pub fn prompt(&self) -> Option<String> {
+        (!self.words.is_empty()).then(|| self.words.join(" "))
+    }
+}
+
+fn environment() -> String {
+    format!(
+        "Environment (also from a `.env` file here or above; see .env.example):
+  LLM_PROVIDER        openai, anthropic or offline [default: what has a key]
+  OPENAI_API_KEY, OPENAI_BASE_URL, OPENAI_MODEL
+                      any OpenAI-compatible server [model: {OPENAI_DEFAULT_MODEL}]
+  ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL, ANTHROPIC_MODEL
+                      [model: {ANTHROPIC_DEFAULT_MODEL}]
+  MAX_ROUNDS          requests in one turn [default: 100]
+  NO_COLOR            no colours
+
+Without a key a script plays the model, so that you can try it at once."
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(words: &[&str]) -> Result<Args, clap::Error> {
+        let words = ["s01-agent-loop"].iter().chain(words);
+        Args::parse_for("s01-agent-loop", words.map(OsString::from))
+    }
+
+    #[test]
+    fn words_become_one_prompt() {
+        let args = parse(&["--workspace", "a b", "list", "the files"]).unwrap();
+        assert_eq!(args.prompt().as_deref(), Some("list the files"));
+        assert_eq!(args.workspace, Some("a b".into()));
+        assert_eq!(parse(&[]).unwrap().prompt(), None);
+        assert_eq!(parse(&["--", "-la"]).unwrap().prompt().as_deref(), Some("-la"));
+    }
+
+    #[test]
+    fn mistakes_are_exit_code_2_and_help_is_not() {
+        for bad in [&["--odd"][..], &[""], &[" ", "\t"], &["--workspace"]] {
+            assert_eq!(parse(bad).unwrap_err().exit_code(), 2, "{bad:?}");
+        }
+        let help = parse(&["--help"]).unwrap_err();
+        assert_eq!(help.exit_code(), 0);
+        let help = help.to_string();
+        for word in
+            ["s01-agent-loop", "[PROMPT]", "OPENAI_API_KEY", OPENAI_DEFAULT_MODEL]
+        {
+            assert!(help.contains(word), "{word} not in {help}");
+        }
+        assert!(
+            parse(&["-V"]).unwrap_err().to_string().starts_with("s01-agent-loop ")
+        );
+    }
+}

@@ -1,0 +1,115 @@
+//! What is printed, so that it never garbles the line that is being typed.
+//!
+//! While a line is being typed, the line editor alone may write to the
+//! terminal: it takes the text, prints it above, and draws the line again.
+//! At all other times text goes straight to where it belongs.
+
+use crate::text::printable;
+use rustix::termios::{
+    InputModes, LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr,
+    tcsetattr,
+};
+use std::io::{self, IsTerminal, Write};
+use std::sync::mpsc::Sender;
+use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
+
+/// `Some` while the editor owns the terminal.
+static TYPING: Mutex<Option<Typing>> = Mutex::new(None);
+
+struct Typing {
+    /// To the editor.
+    queue: Sender<String>,
+    /// How the terminal was set before.
+    modes: Option<Termios>,
+}
+
+fn typing() -> MutexGuard<'static, Option<Typing>> {
+    // A thread that panicked with the lock left nothing half done.
+    TYPING.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// From now on the editor prints, until [`stop_typing`].
+pub fn start_typing(queue: Sender<String>) {
+    let modes = tcgetattr(io::stdin()).ok();
+    *typing() = Some(Typing { queue, modes });
+}
+
+pub fn stop_typing() {
+    *typing() = None;
+}
+
+/// Leaves the terminal as it was found, when it is dropped.
+///
+/// The program can end while the editor waits for a key: by a signal, or by a
+/// panic in another thread.
+pub struct Restore;
+
+impl Drop for Restore {
+    fn drop(&mut self) {
+        let Some(typing) = typing().take() else { return };
+        if let Some(modes) = typing.modes {
+            let _ = tcsetattr(io::stdin(), OptionalActions::Drain, &modes);
+        }
+        let _ = io::stdout().write_all(b"\x1b[?2004l\n");
+    }
+}
+
+/// Takes the terminal back after a stop (Ctrl-Z, `fg`): the shell has reset
+/// it, and the editor, which waits for a key, does not know.
+pub fn resume() {
+    let typing = typing();
+    let Some(Typing { queue, modes: Some(modes) }) = &*typing else { return };
+    let mut raw = modes.clone();
+    raw.input_modes.remove(InputModes::ICRNL | InputModes::IXON);
+    raw.local_modes.remove(LocalModes::ICANON | LocalModes::ECHO);
+    raw.local_modes.remove(LocalModes::ISIG | LocalModes::IEXTEN);
+    raw.special_codes[SpecialCodeIndex::VMIN] = 1;
+    raw.special_codes[SpecialCodeIndex::VTIME] = 0;
+    let _ = tcsetattr(io::stdin(), OptionalActions::Drain, &raw);
+    let _ = queue.send("\x1b[?2004h\n".into());
+}
+
+/// Prints a notice on stderr: one or more whole lines.
+///
+/// It can be called from anywhere, at any time. What cannot be printed is
+/// dropped: a closed stderr must not stop the work.
+pub fn note(text: &str) {
+    static DIM: LazyLock<bool> = LazyLock::new(|| {
+        let no_colour = std::env::var_os("NO_COLOR");
+        io::stderr().is_terminal() && no_colour.is_none_or(|value| value.is_empty())
+    });
+    let text = printable(text);
+    match *DIM {
+        true => to_stderr(&format!("\x1b[2m{text}\x1b[0m\n")),
+        false => to_stderr(&format!("{text}\n")),
+    }
+}
+
+/// Prints on stderr what is safe to print.
+pub fn to_stderr(text: &str) {
+    let typing = typing();
+    match &*typing {
+        Some(typing) if io::stderr().is_terminal() => {
+            let _ = typing.queue.send(text.into());
+        }
+        _ => {
+            let _ = io::stderr().write_all(text.as_bytes());
+        }
+    }
+}
+
+/// Prints on stdout what is safe to print.
+///
+/// # Errors
+/// What the operating system says, such as that nobody reads any more.
+pub fn to_stdout(text: &str) -> io::Result<()> {
+    let typing = typing();
+    if let Some(typing) = &*typing {
+        // The editor is gone only when the program is.
+        let _ = typing.queue.send(text.into());
+        return Ok(());
+    }
+    let mut stdout = io::stdout().lock();
+    stdout.write_all(text.as_bytes())?;
+    stdout.flush()
+}

@@ -1,0 +1,28 @@
+//! What every chapter's tests stand on.
+
+pub mod case;
+pub mod fake;
+pub mod protocol;
+
+pub use case::{Case, Run, until};
+pub use fake::{call, calls, http, say};
+
+/// Every binary, in the order of the book.
+const BINARIES: [(&str, &str); 3] = [
+    ("s00-llm-http", env!("CARGO_BIN_EXE_s00-llm-http")),
+    ("s01-agent-loop", env!("CARGO_BIN_EXE_s01-agent-loop")),
+    ("s02-tool-use", env!("CARGO_BIN_EXE_s02-tool-use")),
+];
+
+/// The binaries from chapter `first` on: what a chapter promises, all later
+/// ones must keep.
+pub fn since(first: &str) -> impl Iterator<Item = &'static str> {
+    let names = BINARIES.iter().map(|(name, _)| *name);
+    names.skip_while(move |name| !name.starts_with(first))
+}
+
+/// Where the binary of this name is.
+fn path(name: &str) -> &'static str {
+    let found = BINARIES.iter().find(|(one, _)| *one == name);
+    found.unwrap_or_else(|| panic!("{name} is not in BINARIES")).1
+}
