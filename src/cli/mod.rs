@@ -11,6 +11,7 @@ mod input;
 mod question;
 mod run;
 mod screen;
+mod source;
 mod start;
 mod ui;
 

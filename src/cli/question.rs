@@ -1,8 +1,9 @@
 //! Questions to the user, whose answer is yes or no.
 
 use super::console::Console;
-use super::input::{Line, YES_OR_NO, finished};
+use super::input::finished;
 use super::screen;
+use super::source::{Line, YES_OR_NO};
 use super::ui::Ui;
 use crate::llm::BoxFuture;
 use crate::text::printable;
@@ -50,8 +51,9 @@ impl Ui {
             Some(end) => question.split_at(end + 1),
             None => ("", question),
         };
+        // A question must be seen, even if notices go to a file.
         match self.is_terminal() && !stderr().is_terminal() {
-            true => drop(screen::to_stdout(text)),
+            true => _ = screen::to_stdout(text),
             false => screen::to_stderr(text),
         }
         label

@@ -32,53 +32,48 @@ pub fn main(
         }
     };
     std::panic::set_hook(Box::new(one_line));
-    let _restore = screen::Restore;
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = match runtime {
-        Ok(runtime) => runtime,
-        Err(error) => return failure(&error.into()),
-    };
-    let code = runtime.block_on(run(binary, &args, demo, chat));
-    // Not even a name look-up that hangs may keep the program from ending.
-    runtime.shutdown_background();
-    code
+    let restore = screen::Restore;
+    let outcome = in_runtime(run(binary, &args, demo, chat));
+    // The last words must not go to an editor that has no time to print them.
+    drop(restore);
+    match outcome {
+        Ok(code) => ExitCode::from(code),
+        Err(error) => {
+            note(&format!("[Error] {error:#}"));
+            ExitCode::from(if error.is::<UsageError>() { 2 } else { 1 })
+        }
+    }
 }
 
+fn in_runtime(run: impl Future<Output = Result<u8>>) -> Result<u8> {
+    let mut runtime = tokio::runtime::Builder::new_current_thread();
+    let runtime = runtime.enable_all().build().context("cannot start")?;
+    let outcome = runtime.block_on(run);
+    // Not even a name look-up that hangs may keep the program from ending.
+    runtime.shutdown_background();
+    outcome
+}
+
+/// Returns the exit code.
 async fn run(
     binary: &str,
     args: &Args,
     demo: &str,
     chat: impl AsyncFnOnce(Ui, Setup) -> Result<()>,
-) -> ExitCode {
+) -> Result<u8> {
     let ui = Ui::new(binary, args.prompt());
-    let mut signals = match Signals::new() {
-        Ok(signals) => signals,
-        Err(error) => return failure(&error),
-    };
+    let mut signals = Signals::new().context("cannot listen for signals")?;
     let session = async {
         let setup = Setup::new(binary, args, demo).await?;
-        if ui.is_terminal() && args.prompt().is_none() {
-            let root = setup.workspace.root().display();
-            note(&format!("{binary} · {} · {root}", setup.client.model()));
-        }
         chat(ui.clone(), setup).await
     };
     // Whatever ends the session drops it, and so kills its child processes.
-    let outcome = tokio::select! {
+    tokio::select! {
         biased;
-        code = signals.end(&ui) => return ExitCode::from(code),
-        () = ui.stopped() => Ok(()),
-        outcome = session => outcome,
-    };
-    match outcome {
-        Ok(()) => ExitCode::from(ui.code()),
-        Err(error) => failure(&error),
+        code = signals.end(&ui) => Ok(code),
+        () = ui.stopped() => Ok(ui.code()),
+        outcome = session => outcome.map(|()| ui.code()),
     }
-}
-
-fn failure(error: &anyhow::Error) -> ExitCode {
-    note(&format!("[Error] {error:#}"));
-    ExitCode::from(if error.is::<UsageError>() { 2 } else { 1 })
 }
 
 /// What ends the program from outside.
@@ -90,16 +85,13 @@ struct Signals {
 }
 
 impl Signals {
-    fn new() -> Result<Signals> {
-        let signals = || -> io::Result<Signals> {
-            Ok(Signals {
-                interrupt: signal(SignalKind::interrupt())?,
-                terminate: signal(SignalKind::terminate())?,
-                hang_up: signal(SignalKind::hangup())?,
-                resume: signal(SignalKind::from_raw(Number::CONT.as_raw()))?,
-            })
-        };
-        signals().context("cannot listen for signals")
+    fn new() -> io::Result<Signals> {
+        Ok(Signals {
+            interrupt: signal(SignalKind::interrupt())?,
+            terminate: signal(SignalKind::terminate())?,
+            hang_up: signal(SignalKind::hangup())?,
+            resume: signal(SignalKind::from_raw(Number::CONT.as_raw()))?,
+        })
     }
 
     /// Waits for the end, and returns its exit code: 128 plus the number of
@@ -124,5 +116,5 @@ impl Signals {
 fn one_line(panic: &PanicHookInfo) {
     let place = panic.location().map(|at| format!(" ({at})")).unwrap_or_default();
     let text = panic_text(panic.payload());
-    note(&format!("[Error] internal error: {text}{place}"));
+    screen::last_words(&format!("[Error] internal error: {text}{place}"));
 }

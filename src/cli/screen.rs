@@ -85,6 +85,18 @@ pub fn note(text: &str) {
     }
 }
 
+/// Prints a notice at once, even over the line that is being typed: the
+/// program may end the next moment.
+pub fn last_words(text: &str) {
+    let typing = typing();
+    let start = if typing.is_some() { "\r\x1b[K" } else { "" };
+    let text = format!("{start}{}\n", printable(text));
+    let _ = io::stderr().write_all(text.as_bytes());
+    if let Some(typing) = &*typing {
+        let _ = typing.queue.send(String::new());
+    }
+}
+
 /// Prints on stderr what is safe to print.
 pub fn to_stderr(text: &str) {
     let typing = typing();

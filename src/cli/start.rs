@@ -8,6 +8,7 @@ use crate::offline::{self, Demo};
 use crate::settings::{Settings, UsageError};
 use anyhow::{Context, Result};
 use std::fs;
+use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 
 /// What a chapter is given to start with.
@@ -42,6 +43,10 @@ impl Setup {
             config = Config::at(&offline::serve(demo).await?, "scripted");
         }
         let client = Client::connect(config).await?;
+        if !offline && io::stdout().is_terminal() && args.prompt().is_none() {
+            let (model, root) = (client.model(), workspace.root().display());
+            note(&format!("{binary} · {model} · {root}"));
+        }
         Ok(Setup { client, workspace, max_rounds, settings })
     }
 }
@@ -83,8 +88,9 @@ fn set_aside(path: &Path) -> Result<()> {
 
 fn introduce(demo: &Demo, root: &Path) {
     note(&format!(
-        "[offline] a script plays the model, the tools are real; set a key for a \
-         real model (see .env.example). Workspace: {}. The script knows:\n  {}",
+        "[offline] No key is set, so a script plays the model; all else is real.\n\
+         [offline] Workspace: {}\n\
+         [offline] Prompts that the script knows:\n  {}",
         root.display(),
         demo.prompts().join("\n  ")
     ));

@@ -1,11 +1,12 @@
 //! The chapter's side of the terminal: prompts in, answers out, and questions.
 
-use super::input::{Input, Line};
+use super::input::Input;
 use super::screen;
+use super::source::Line;
 use crate::text::printable;
 use anyhow::Result;
 use std::io::{ErrorKind, IsTerminal, stderr, stdin, stdout};
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::{Notify, broadcast};
 
@@ -20,10 +21,15 @@ struct Shared {
     terminal: bool,
     /// Is this a run for the one prompt of the command line?
     once: bool,
+    /// That prompt, until it has been handed out.
     prompt: Mutex<Option<String>>,
     input: Input,
+    /// Has a first prompt been asked for, and not yet a last one given?
+    chatting: AtomicBool,
+    /// Cancels the turn. It has a receiver only while a turn runs.
     interrupts: broadcast::Sender<()>,
     stopped: Notify,
+    /// The exit code so far.
     code: AtomicU8,
 }
 
@@ -40,6 +46,7 @@ impl Ui {
             once: prompt.is_some(),
             prompt: Mutex::new(prompt),
             input,
+            chatting: AtomicBool::new(false),
             interrupts,
             stopped: Notify::new(),
             code: AtomicU8::new(0),
@@ -60,25 +67,37 @@ impl Ui {
             let prompt = self.0.prompt.lock();
             return prompt.unwrap_or_else(PoisonError::into_inner).take();
         }
-        if !self.0.terminal && stdin().is_terminal() {
-            screen::to_stderr(&self.0.label);
-        }
+        self.0.chatting.store(true, Ordering::Relaxed);
+        let prompt = self.next_prompt().await;
+        self.0.chatting.store(prompt.is_some(), Ordering::Relaxed);
+        prompt
+    }
+
+    async fn next_prompt(&self) -> Option<String> {
+        // With its output redirected, the terminal's own line editing must do.
+        let plain = !self.0.terminal && stdin().is_terminal();
         let mut reading = self.0.input.claim().await;
         loop {
+            if plain && reading.is_none() {
+                screen::to_stderr(&self.0.label);
+            }
             let line = match self.0.input.line(&mut reading, &self.0.label).await {
                 Line::Text(line) => line,
                 Line::Nothing => continue,
+                Line::End if plain => {
+                    screen::to_stderr("\n");
+                    return None;
+                }
                 Line::End => return None,
             };
-            let line = line.trim_end();
             match line.trim() {
-                "" => {}
+                "" => continue,
                 "q" | "exit" => return None,
-                _ => {
-                    self.echo(&format!("{}{line}", self.0.label));
-                    return Some(line.into());
-                }
+                _ => {}
             }
+            let line = line.trim_end();
+            self.echo(&format!("{}{line}", self.0.label));
+            return Some(line.into());
         }
     }
 
@@ -147,7 +166,6 @@ impl Ui {
         }
     }
 
-    /// The exit code so far.
     pub(super) fn code(&self) -> u8 {
         self.0.code.load(Ordering::Relaxed)
     }
@@ -157,14 +175,13 @@ impl Ui {
         self.0.stopped.notified().await;
     }
 
-    /// Ctrl-C: cancels the turn. `true` when there is none and it ends the
-    /// program.
+    /// Ctrl-C as a signal. `true`: it ends the program.
     pub(super) fn interrupt(&self) -> bool {
-        if self.0.once || !self.0.terminal {
-            return self.0.interrupts.send(()).is_err();
+        if self.0.terminal && self.0.chatting.load(Ordering::Relaxed) {
+            interrupt(&self.0.interrupts);
+            return false;
         }
-        interrupt(&self.0.interrupts);
-        false
+        self.0.interrupts.send(()).is_err()
     }
 }
 

@@ -40,7 +40,7 @@ impl Answer {
     pub fn into_reply(mut self) -> Result<Reply, LlmError> {
         if self.finish == "pause_turn" {
             return Err(LlmError::Fatal(
-                "the server paused the turn (pause_turn), which is not supported here"
+                "the server paused the turn (pause_turn): that is not supported here"
                     .into(),
             ));
         }
@@ -81,16 +81,12 @@ impl Answer {
     }
 
     fn reply(self) -> Reply {
-        let text = Some(self.text.clone()).filter(|text| !text.trim().is_empty());
+        let Answer { text, calls, raw, finish, usage, .. } = self;
+        let text = Some(text).filter(|text| !text.trim().is_empty());
         let message =
-            Message::Assistant { text, calls: self.calls.clone(), raw: self.raw };
-        Reply {
-            message,
-            text: self.text,
-            calls: self.calls,
-            finish: self.finish,
-            usage: self.usage,
-        }
+            Message::Assistant { text: text.clone(), calls: calls.clone(), raw };
+        let text = text.unwrap_or_default();
+        Reply { message, text, calls, finish, usage }
     }
 }
 

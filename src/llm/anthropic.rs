@@ -2,7 +2,9 @@
 //! of calls are blocks in the user's next message.
 
 use super::answer::{self, Answer};
-use super::history::{Ids, Outgoing, safe_name, safe_text};
+use super::history::Outgoing;
+use super::ids::{Ids, safe_name, safe_text};
+use super::repairs::Quirks;
 use super::{Ask, arguments};
 use crate::message::{Message, ToolCall};
 use crate::tool::Definition;
@@ -55,7 +57,12 @@ struct Declaration<'a> {
 }
 
 /// Writes a request.
-pub fn request(model: &str, ask: &Ask<'_>, messages: &Outgoing<'_>) -> Vec<u8> {
+pub fn request(
+    model: &str,
+    ask: &Ask<'_>,
+    messages: &Outgoing<'_>,
+    _: Quirks,
+) -> Vec<u8> {
     let body = Body {
         model,
         max_tokens: ask.max_tokens.unwrap_or(MAX_TOKENS),
@@ -140,6 +147,11 @@ fn is_use(block: &Value) -> bool {
     block["type"] == "tool_use"
 }
 
+/// Does this body hold an answer?
+pub fn is_answer(body: &Value) -> bool {
+    body["content"].is_array()
+}
+
 /// Reads an answer. Its blocks are kept as they came, signed thoughts above
 /// all; blank texts, which would be refused, are dropped.
 pub fn answer(mut body: Value, history: &[Message]) -> Answer {
@@ -153,10 +165,9 @@ pub fn answer(mut body: Value, history: &[Message]) -> Answer {
     let finish = body["stop_reason"].as_str().unwrap_or("").to_string();
     let mut blocks = match body["content"].take() {
         Value::Array(blocks) => blocks,
-        Value::String(text) => vec![json!({"type": "text", "text": text})],
         _ => vec![],
     };
-    blocks.retain(|block| block.is_object() && !is_blank(block));
+    blocks.retain(|block| block["type"].is_string() && !is_blank(block));
     let mut ids = Ids::new(history);
     let uses = blocks.iter_mut().filter(|block| is_use(block));
     let calls = uses.map(|block| settle(block, &mut ids)).collect();
@@ -190,4 +201,37 @@ fn settle(block: &mut Value, ids: &mut Ids<'_>) -> ToolCall {
         block["input"] = args.clone().unwrap_or_else(|_| json!({}));
     }
     ToolCall { id, name, args }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_byte_for_byte() {
+        let call =
+            ToolCall { id: "c".into(), name: "t.x".into(), args: Err("no".into()) };
+        let mut history = vec![
+            Message::Assistant {
+                text: Some("a".into()),
+                calls: vec![call.clone()],
+                raw: json!({"role": "assistant", "content": "other format"}),
+            },
+            Message::note("n"),
+            Message::result(&call, ""),
+        ];
+        let ask = Ask { max_tokens: Some(9), ..Ask::new("s", &mut history, &[]) };
+        let messages = super::super::history::outgoing(ask.history, None);
+        let body = request("m", &ask, &messages, Quirks::default());
+        let expected = concat!(
+            r#"{"model":"m","max_tokens":9,"system":"s","messages":["#,
+            r#"{"role":"user","content":[{"type":"text","#,
+            r#""text":"(Earlier messages were removed.)"}]},"#,
+            r#"{"role":"assistant","content":[{"type":"text","text":"a"},"#,
+            r#"{"type":"tool_use","id":"c","name":"t_x","input":{}}]},"#,
+            r#"{"role":"user","content":[{"type":"tool_result","tool_use_id":"c","#,
+            r#""content":"(no output)"},{"type":"text","text":"n"}]}]}"#,
+        );
+        assert_eq!(String::from_utf8(body).unwrap(), expected);
+    }
 }

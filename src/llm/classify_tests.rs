@@ -20,15 +20,16 @@ fn too_long(status: u16, message: &str) -> (Option<u64>, Option<u64>) {
 fn a_conversation_that_is_too_long() {
     for (message, used, limit) in [
         (
-            "This model's maximum context length is 8192 tokens. However, your messages \
-          resulted in 9001 tokens.",
+            "This model's maximum context length is 8192 tokens. However, your \
+             messages resulted in 9001 tokens.",
             9001,
             8192,
         ),
         ("prompt is too long: 210000 tokens > 200000 maximum", 210_000, 200_000),
         (
-            "This model's maximum context length is 2048 tokens. However, you requested \
-          2723 tokens (1699 in the messages, 1024 in the completion).",
+            "This model's maximum context length is 2048 tokens. However, you \
+             requested 2723 tokens (1699 in the messages, 1024 in the \
+             completion).",
             2723,
             2048,
         ),
@@ -38,32 +39,32 @@ fn a_conversation_that_is_too_long() {
             262_144,
         ),
         (
-            "maximum context length is 32768 tokens. However, you requested 0 output \
-          tokens and your prompt contains at least 32769 input tokens",
+            "maximum context length is 32768 tokens. However, you requested 0 \
+             output tokens and your prompt contains at least 32769 input tokens",
             32_769,
             32_768,
         ),
         (
             "The input (140000 tokens) is longer than the model's context length \
-          (131072 tokens).",
+             (131072 tokens).",
             140_000,
             131_072,
         ),
         (
-            "The input token count (1200000) exceeds the maximum number of tokens \
-          allowed (1048576).",
+            "The input token count (1200000) exceeds the maximum number of \
+             tokens allowed (1048576).",
             1_200_000,
             1_048_576,
         ),
         (
-            "This model's maximum prompt length is 131072 but the request contains \
-          537812 tokens.",
+            "This model's maximum prompt length is 131072 but the request \
+             contains 537812 tokens.",
             537_812,
             131_072,
         ),
         (
-            "Prompt contains 40000 tokens and 0 draft tokens, too large for model with \
-          32768 maximum context length",
+            "Prompt contains 40000 tokens and 0 draft tokens, too large for \
+             model with 32768 maximum context length",
             40_000,
             32_768,
         ),
@@ -73,8 +74,8 @@ fn a_conversation_that_is_too_long() {
             128_000,
         ),
         (
-            "request (15,030 tokens) exceeds the available context size (4,096 tokens), \
-          try increasing it",
+            "request (15,030 tokens) exceeds the available context size (4,096 \
+             tokens), try increasing it",
             15_030,
             4096,
         ),
@@ -94,8 +95,8 @@ fn a_conversation_that_is_too_long() {
         too_long(400, message);
     }
     too_long(500, "no user query found in messages");
-    let rate = "Request too large for model m on tokens per minute (TPM): Limit 8000, \
-                Requested 9000, please reduce your message size and try again.";
+    let rate = "Request too large for model m on tokens per min (TPM): Limit 8000, \
+         Requested 9000, please reduce your message size and try again.";
     assert_eq!(too_long(413, rate), (Some(9000), Some(8000)));
     assert_eq!(too_long(429, rate), (Some(9000), Some(8000)));
 }
@@ -104,14 +105,14 @@ fn a_conversation_that_is_too_long() {
 fn an_answer_limit_that_is_too_large() {
     for (message, limit) in [
         (
-            "input length and `max_tokens` exceed context limit: 190000 + 32000 > 200000, \
-          decrease input length or `max_tokens` and try again",
+            "input length and `max_tokens` exceed context limit: 190000 + 32000 \
+             > 200000, decrease input length or `max_tokens` and try again",
             10_000,
         ),
         (
-            "'max_tokens' or 'max_completion_tokens' is too large: 5000. This model's \
-          maximum context length is 4096 tokens and your request has 200 input tokens \
-          (5000 > 4096 - 200).",
+            "'max_tokens' or 'max_completion_tokens' is too large: 5000. This \
+             model's maximum context length is 4096 tokens and your request has \
+             200 input tokens (5000 > 4096 - 200).",
             3896,
         ),
         (
@@ -120,12 +121,12 @@ fn an_answer_limit_that_is_too_large() {
         ),
         (
             "max_tokens is too large: 100000. This model supports at most 16384 \
-          completion tokens, whereas you provided 100000.",
+             completion tokens, whereas you provided 100000.",
             16_384,
         ),
         (
-            "max_tokens: 100000 > 8192, which is the maximum allowed number of output \
-          tokens for claude",
+            "max_tokens: 100000 > 8192, which is the maximum allowed number of \
+             output tokens for claude",
             8192,
         ),
         (
@@ -156,6 +157,7 @@ fn wait_or_stop() {
     for (status, message, is) in [
         (429, "slow down", rate),
         (400, "Too many tokens, please wait before trying again.", rate),
+        (400, "Throttled: prompt is too long for now, please wait", rate),
         (
             429,
             "Rate limit reached, tokens per min. Please try again in 4.77s.",

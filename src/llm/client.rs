@@ -6,12 +6,13 @@
 //! history changes only by what the caller stores.
 
 use super::answer::Answer;
-use super::config::{Config, Provider};
+use super::config::Config;
 use super::history::{self, Outgoing};
 use super::http::{Http, Received};
 use super::repairs::Quirks;
+use super::wire::Wire;
 use super::{Ask, BoxFuture, LlmError, Model, Reply, Usage};
-use super::{anthropic, models, openai, response};
+use super::{json, models, response};
 use crate::cli;
 use crate::message::Message;
 use std::borrow::Cow;
@@ -21,9 +22,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 const CORRECTION: &str = "Your last message holds a tool call as plain text, so \
     nothing was run. Call the tool through the tool interface. If it was meant as \
     an example for the reader, put it into a code block.";
-const UNCORRECTED: &str = "the model writes tool calls as plain text, twice in a row: \
-    the server does not recognise them. Start it with the tool parser of this model \
-    (llama.cpp: --jinja, vLLM: --tool-call-parser), or choose another model";
+const UNCORRECTED: &str = "the model writes tool calls as plain text, twice in a \
+    row: the server does not recognise them. Start it with the tool parser of this \
+    model (llama.cpp: --jinja, vLLM: --tool-call-parser), or choose another model";
 
 /// A careful guess: most texts have fewer.
 const BYTES_PER_TOKEN: u64 = 4;
@@ -33,7 +34,7 @@ const SMALLEST_WINDOW: u64 = 256;
 /// A model behind an address.
 pub struct Client {
     http: Http,
-    provider: Provider,
+    wire: &'static Wire,
     model: String,
     /// What this server has taught us so far.
     quirks: Mutex<Quirks>,
@@ -49,16 +50,17 @@ impl Client {
     /// ([`UsageError`](crate::settings::UsageError)); no certificates.
     pub async fn connect(config: Config) -> anyhow::Result<Client> {
         let http = Http::new(&config)?;
+        let wire = Wire::of(config.provider);
         let model = match config.model {
             Some(model) => model,
-            None => models::only_one(&http, config.provider).await?,
+            None => models::only_one(&http, wire).await?,
         };
-        Ok(Client::new(http, config.provider, model))
+        Ok(Client::new(http, wire, model))
     }
 
-    fn new(http: Http, provider: Provider, model: String) -> Client {
-        let (quirks, warned) = Default::default();
-        Client { http, provider, model, quirks, warned }
+    fn new(http: Http, wire: &'static Wire, model: String) -> Client {
+        let quirks = Mutex::default();
+        Client { http, wire, model, quirks, warned: AtomicBool::new(false) }
     }
 
     /// The name of the model.
@@ -68,14 +70,14 @@ impl Client {
 
     /// The same server with another model.
     pub fn with_model(&self, name: &str) -> Client {
-        Client::new(self.http.clone(), self.provider, name.into())
+        Client::new(self.http.clone(), self.wire, name.into())
     }
 
     async fn answer(&self, ask: Ask<'_>) -> Result<Reply, LlmError> {
         let mut messages = history::outgoing(ask.history, ask.context);
         let answer = self.exchange(&ask, &messages).await?;
         if !answer.attempts_call(ask.tools) {
-            return self.judged(answer);
+            return judged(answer);
         }
         cli::note(
             "[llm] a tool call in plain text: the model is asked to repeat it",
@@ -85,14 +87,7 @@ impl Client {
         if answer.attempts_call(ask.tools) {
             return Err(LlmError::Fatal(UNCORRECTED.into()));
         }
-        self.judged(answer)
-    }
-
-    fn judged(&self, answer: Answer) -> Result<Reply, LlmError> {
-        if answer.refused || answer.finish == "content_filter" {
-            cli::note("[llm] this answer is a refusal, or was stopped by a filter");
-        }
-        answer.into_reply()
+        judged(answer)
     }
 
     /// One request and its answer, in the form that this server wants.
@@ -101,44 +96,26 @@ impl Client {
         ask: &Ask<'_>,
         messages: &Outgoing<'_>,
     ) -> Result<Answer, LlmError> {
-        let path = self.path();
+        let Wire { chat: path, request, is_answer, answer, .. } = self.wire;
         let quirks = *self.quirks();
-        let body = self.request(ask, messages, quirks);
+        let body = request(&self.model, ask, messages, quirks);
         let size = body.len();
         let mut received = self.http.post(path, body).await?;
         if let Some(better) = learn(&received, quirks) {
             *self.quirks() = better;
-            let body = self.request(ask, messages, better);
+            let body = request(&self.model, ask, messages, better);
             received = self.http.post(path, body).await?;
         }
-        let value = response::read(&received, &self.http.shown(path))?;
-        let answer = match self.provider {
-            Provider::Anthropic => anthropic::answer(value, ask.history),
-            Provider::OpenAi | Provider::Offline => {
-                openai::answer(value, ask.history)
+        match json::parse(&received.body) {
+            // Some gateways send what a filter stopped with status 400.
+            Ok(body) if body["error"].is_null() && is_answer(&body) => {
+                let answer = answer(body, ask.history);
+                self.warn_if_cut(size, answer.usage);
+                Ok(answer)
             }
-        };
-        self.warn_if_cut(size, answer.usage);
-        Ok(answer)
-    }
-
-    fn path(&self) -> &'static str {
-        match self.provider {
-            Provider::Anthropic => "/v1/messages",
-            Provider::OpenAi | Provider::Offline => "/chat/completions",
-        }
-    }
-
-    fn request(
-        &self,
-        ask: &Ask<'_>,
-        messages: &Outgoing<'_>,
-        quirks: Quirks,
-    ) -> Vec<u8> {
-        match self.provider {
-            Provider::Anthropic => anthropic::request(&self.model, ask, messages),
-            Provider::OpenAi | Provider::Offline => {
-                openai::request(&self.model, ask, messages, quirks)
+            _ => {
+                let received = self.http.masked(received);
+                Err(response::explain(&received, &self.http.shown(path)))
             }
         }
     }
@@ -158,9 +135,9 @@ impl Client {
             && !self.warned.swap(true, Ordering::Relaxed)
         {
             cli::note(&format!(
-                "[llm] the server counts {counted} prompt tokens, about {expected} were \
-                 sent: it has probably cut the prompt. Give it a larger context \
-                 (Ollama: num_ctx)."
+                "[llm] the server counts {counted} prompt tokens, about {expected} \
+                 were sent: it has probably cut the prompt. Give it a larger \
+                 context (Ollama: num_ctx)."
             ));
         }
     }
@@ -170,6 +147,15 @@ impl Model for Client {
     fn chat<'a>(&'a self, ask: Ask<'a>) -> BoxFuture<'a, Result<Reply, LlmError>> {
         Box::pin(self.answer(ask))
     }
+}
+
+fn judged(answer: Answer) -> Result<Reply, LlmError> {
+    let refused = answer.refused || answer.finish == "content_filter";
+    let reply = answer.into_reply()?;
+    if refused {
+        cli::note("[llm] this answer is a refusal, or was stopped by a filter");
+    }
+    Ok(reply)
 }
 
 /// What a refused request teaches about this server.

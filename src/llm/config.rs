@@ -167,3 +167,103 @@ fn clean(given: &str, vendor: &Vendor) -> Result<String, String> {
     }
     Ok(base.to_string())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    fn config(vars: &[(&str, &str)]) -> Result<Config, UsageError> {
+        let vars =
+            vars.iter().map(|(name, value)| (name.to_string(), value.to_string()));
+        let settings = Settings::from_parts(Path::new("/nowhere"), vars).unwrap();
+        Config::from_settings(&settings)
+    }
+
+    fn provider(vars: &[(&str, &str)]) -> Provider {
+        config(vars).unwrap().provider
+    }
+
+    #[test]
+    fn the_provider_whose_variables_are_set_is_taken() {
+        let (openai, anthropic) =
+            (("OPENAI_API_KEY", "k"), ("ANTHROPIC_API_KEY", "k"));
+        let base = ("OPENAI_BASE_URL", "http://localhost/v1");
+        assert_eq!(provider(&[]), Provider::Offline);
+        assert_eq!(provider(&[("OPENAI_MODEL", "m")]), Provider::Offline);
+        assert_eq!(provider(&[anthropic]), Provider::Anthropic);
+        assert_eq!(provider(&[anthropic, openai]), Provider::OpenAi);
+        assert_eq!(provider(&[anthropic, base]), Provider::OpenAi);
+        let named = ("LLM_PROVIDER", "anthropic");
+        assert_eq!(provider(&[anthropic, openai, named]), Provider::Anthropic);
+        assert_eq!(
+            provider(&[openai, ("LLM_PROVIDER", "offline")]),
+            Provider::Offline
+        );
+    }
+
+    #[test]
+    fn the_vendors_own_address_has_a_default_model_and_needs_a_key() {
+        let own = config(&[("OPENAI_API_KEY", "k")]).unwrap();
+        assert_eq!(own.base_url, "https://api.openai.com/v1");
+        assert_eq!(own.model.as_deref(), Some(OPENAI_DEFAULT_MODEL));
+        let other = config(&[("OPENAI_BASE_URL", "http://localhost:1/v1")]).unwrap();
+        assert_eq!((other.key, other.model), (None, None));
+        let vendors = "https://api.openai.com/v1/";
+        for vars in [
+            &[("LLM_PROVIDER", "openai")][..],
+            &[("LLM_PROVIDER", "anthropic")],
+            &[("OPENAI_BASE_URL", vendors)],
+        ] {
+            let error = config(vars).unwrap_err().0;
+            assert!(error.contains("_API_KEY is not set"), "{error}");
+        }
+    }
+
+    #[test]
+    fn addresses_are_cleaned() {
+        let clean = |name: &str, url: &str| {
+            config(&[
+                (name, url),
+                (
+                    "LLM_PROVIDER",
+                    if name.starts_with('O') { "openai" } else { "anthropic" },
+                ),
+            ])
+        };
+        for (name, given, base) in [
+            ("OPENAI_BASE_URL", "http://h/v1", "http://h/v1"),
+            ("OPENAI_BASE_URL", " http://h/v1// ", "http://h/v1"),
+            ("OPENAI_BASE_URL", "http://h:8080", "http://h:8080"),
+            ("OPENAI_BASE_URL", "http://h/v1/chat/completions/", "http://h/v1"),
+            ("ANTHROPIC_BASE_URL", "http://h/v1", "http://h"),
+            ("ANTHROPIC_BASE_URL", "http://h/a/v1/messages", "http://h/a"),
+            ("ANTHROPIC_BASE_URL", "http://h/", "http://h"),
+        ] {
+            assert_eq!(clean(name, given).unwrap().base_url, base, "{given}");
+        }
+        for bad in
+            ["localhost:11434/v1", "ftp://h", "nonsense", "http://", "http://h?a=b"]
+        {
+            let error = clean("OPENAI_BASE_URL", bad).unwrap_err().0;
+            assert!(error.starts_with("OPENAI_BASE_URL "), "{error}");
+        }
+    }
+
+    #[test]
+    fn mistakes_are_told_and_keys_are_not() {
+        let error = config(&[("LLM_PROVIDER", "gemini")]).unwrap_err().0;
+        assert!(
+            error.contains("`gemini`") && error.contains("anthropic"),
+            "{error}"
+        );
+        let error = config(&[("OPENAI_API_KEY", "sk-se cret")]).unwrap_err().0;
+        assert!(
+            !error.contains("cret") && error.contains("copy it again"),
+            "{error}"
+        );
+        let shown =
+            format!("{:?}", config(&[("OPENAI_API_KEY", "secret")]).unwrap());
+        assert!(!shown.contains("secret"), "{shown}");
+    }
+}

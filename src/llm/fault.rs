@@ -23,7 +23,7 @@ impl<'a> Fault<'a> {
             Value::Array(mut list) if list.len() == 1 => list.remove(0),
             value => value,
         };
-        let said = said(&value).unwrap_or_else(|| excerpt(body));
+        let said = said(&value).unwrap_or_else(|| excerpt(body, BODY));
         let mut text = String::new();
         gather(&value, &mut text);
         if value.is_null() {
@@ -58,7 +58,7 @@ fn said(value: &Value) -> Option<String> {
                 .or_else(|| detail(&place["detail"]))
         })
         .or_else(|| text(choice))
-        .map(|text| excerpt(&text))
+        .map(|text| excerpt(&text, MESSAGE))
 }
 
 /// FastAPI's form: a string, or a list of what is wrong where.
@@ -105,12 +105,16 @@ fn gather(value: &Value, text: &mut String) {
     }
 }
 
+/// How much is shown of a server's own words, and of a body that has none (in
+/// characters).
+const MESSAGE: usize = 600;
+pub const BODY: usize = 200;
+
 /// The beginning of a text, on one line.
-pub fn excerpt(text: &str) -> String {
-    const LONGEST: usize = 200;
+pub fn excerpt(text: &str, longest: usize) -> String {
     let words: Vec<_> = text.split_whitespace().collect();
     let line = words.join(" ");
-    match line.char_indices().nth(LONGEST) {
+    match line.char_indices().nth(longest) {
         _ if line.is_empty() => "(empty body)".into(),
         Some((end, _)) => format!("{}…", &line[..end]),
         None => line,

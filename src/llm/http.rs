@@ -53,7 +53,9 @@ impl Http {
             builder = builder.tls_certs_only([]);
         }
         Ok(Http {
-            client: builder.build().context("cannot prepare for HTTPS")?,
+            client: builder
+                .build()
+                .context("cannot prepare for HTTPS: are certificates installed?")?,
             base: config.base_url.clone(),
             key: config.key.clone(),
             proxy: if direct { String::new() } else { proxy(url.scheme()) },
@@ -86,14 +88,15 @@ impl Http {
         let (status, headers) = (response.status(), response.headers().clone());
         let body = response.bytes().await.map_err(|error| self.broken(error))?;
         let body = String::from_utf8_lossy(&body).into_owned();
-        let is_answer = status.is_success();
-        // An answer is no error: it may speak of keys.
-        let body = if is_answer { body } else { self.masked(&body) };
         Ok(Received { status: status.as_u16(), headers, body })
     }
 
-    /// A text from outside, without keys.
-    pub fn masked(&self, text: &str) -> String {
+    /// What came back, fit to be shown.
+    pub fn masked(&self, received: Received) -> Received {
+        Received { body: self.mask(&received.body), ..received }
+    }
+
+    fn mask(&self, text: &str) -> String {
         secrets::mask(text, self.key.as_deref())
     }
 
@@ -110,7 +113,7 @@ impl Http {
         let cause = deepest(&error);
         let server = secrets::shown(&self.base);
         let message = format!("{what}: {server}: {cause}{proxy}");
-        LlmError::Transport { message: self.masked(&message), wait: None }
+        LlmError::Transport { message: self.mask(&message), wait: None }
     }
 }
 
@@ -162,5 +165,21 @@ fn proxy(scheme: &str) -> String {
             format!(" (by the proxy {value} of {name}; NO_PROXY exempts a host)")
         }
         _ => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_machine_has_many_names() {
+        let is_here = |url: &str| is_loopback(&Url::parse(url).unwrap());
+        for here in ["http://localhost:1", "http://127.1.2.3", "http://[::1]:8/v1"] {
+            assert!(is_here(here), "{here}");
+        }
+        for there in ["https://api.openai.com", "http://128.0.0.1", "http://[::2]"] {
+            assert!(!is_here(there), "{there}");
+        }
     }
 }

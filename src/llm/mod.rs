@@ -14,6 +14,7 @@ mod error;
 mod fault;
 mod history;
 mod http;
+mod ids;
 mod json;
 mod markup;
 mod models;
@@ -22,6 +23,10 @@ mod repairs;
 mod response;
 mod retry_after;
 mod secrets;
+mod wire;
+
+#[cfg(test)]
+mod odd_shapes;
 
 pub use client::Client;
 pub use config::{ANTHROPIC_DEFAULT_MODEL, Config, OPENAI_DEFAULT_MODEL, Provider};

@@ -1,9 +1,9 @@
 //! Which models does a server have?
 
 use super::LlmError;
-use super::config::Provider;
 use super::http::Http;
 use super::json;
+use super::wire::Wire;
 use crate::settings::UsageError;
 use serde_json::Value;
 
@@ -11,14 +11,8 @@ use serde_json::Value;
 ///
 /// # Errors
 /// There is none, or a choice to make, or the server does not say.
-pub async fn only_one(
-    http: &Http,
-    provider: Provider,
-) -> Result<String, UsageError> {
-    let (path, variable) = match provider {
-        Provider::Anthropic => ("/v1/models", "ANTHROPIC_MODEL"),
-        Provider::OpenAi | Provider::Offline => ("/models", "OPENAI_MODEL"),
-    };
+pub async fn only_one(http: &Http, wire: &Wire) -> Result<String, UsageError> {
+    let (path, variable) = wire.models;
     let url = http.shown(path);
     let problem =
         |what| UsageError(format!("{variable} is not set, and {what}: set it"));

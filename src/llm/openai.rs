@@ -1,7 +1,8 @@
 //! The Chat Completions format, spoken by OpenAI and by nearly everyone else.
 
 use super::answer::{self, Answer};
-use super::history::{Ids, Outgoing, safe_name, safe_text};
+use super::history::Outgoing;
+use super::ids::{Ids, safe_name, safe_text};
 use super::repairs::{Quirks, Reasoning};
 use super::{Ask, arguments, markup};
 use crate::message::{Message, ToolCall};
@@ -128,6 +129,14 @@ fn rebuilt(text: Option<&str>, calls: &[ToolCall]) -> Value {
     message
 }
 
+/// Does this body hold an answer, and not an error in its place?
+pub fn is_answer(body: &Value) -> bool {
+    let choice = &body["choices"][0];
+    choice.is_object()
+        && choice["error"].is_null()
+        && choice["finish_reason"] != "error"
+}
+
 /// Reads an answer. The message is kept as it came, but for what must not go
 /// back: see [`settle_calls`] and [`tidy`].
 pub fn answer(mut body: Value, history: &[Message]) -> Answer {
@@ -186,6 +195,9 @@ fn settle_calls(
 
 fn settle_call(call: &mut Value, ids: &mut Ids<'_>) -> ToolCall {
     let id = ids.settle(call["id"].as_str().unwrap_or(""));
+    if !call["function"].is_object() {
+        call["function"] = json!({});
+    }
     let name = call["function"]["name"].as_str().unwrap_or("").to_string();
     let sent = call["function"]["arguments"].take();
     let args = arguments::parse(&sent);
@@ -201,6 +213,9 @@ fn settle_call(call: &mut Value, ids: &mut Ids<'_>) -> ToolCall {
 fn tidy(message: &mut Map<String, Value>) -> bool {
     message.insert("role".into(), json!("assistant"));
     let content = message.entry("content").or_insert(Value::Null);
+    if !content.is_string() && !content.is_array() {
+        *content = Value::Null;
+    }
     let has_text = !text_of(content).trim().is_empty();
     let refusal = message.shift_remove("refusal").unwrap_or_default();
     let refused = refusal.as_str().is_some_and(|text| !text.trim().is_empty());
@@ -221,5 +236,48 @@ fn text_of(content: &Value) -> String {
             parts.iter().filter_map(|part| part["text"].as_str()).collect()
         }
         _ => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_byte_for_byte() {
+        let tool = Definition {
+            name: "t".into(),
+            description: "d".into(),
+            schema: json!({"type": "object", "properties": {}}),
+        };
+        let call =
+            ToolCall { id: "c".into(), name: "t.x".into(), args: Err("no".into()) };
+        let raw = json!({"role": "assistant", "content": "a", "x": [1.0]});
+        let mut history = vec![
+            Message::prompt("p"),
+            Message::Assistant { text: Some("a".into()), calls: vec![], raw },
+            Message::Assistant {
+                text: None,
+                calls: vec![call.clone()],
+                raw: Value::Null,
+            },
+            Message::result(&call, ""),
+        ];
+        let tools = [tool];
+        let ask = Ask::new("s", &mut history, &tools);
+        let messages = super::super::history::outgoing(ask.history, None);
+        let body = request("m", &ask, &messages, Quirks::default());
+        let expected = concat!(
+            r#"{"model":"m","messages":[{"role":"system","content":"s"},"#,
+            r#"{"role":"user","content":"p"},"#,
+            r#"{"role":"assistant","content":"a","x":[1.0]},"#,
+            r#"{"role":"assistant","content":null,"tool_calls":[{"id":"c","#,
+            r#""type":"function","function":{"name":"t_x","arguments":"{}"}}]},"#,
+            r#"{"role":"tool","tool_call_id":"c","name":"t_x","#,
+            r#""content":"(no output)"}],"tools":[{"type":"function","#,
+            r#""function":{"name":"t","description":"d","parameters":"#,
+            r#"{"type":"object","properties":{}}}}],"tool_choice":"auto"}"#,
+        );
+        assert_eq!(String::from_utf8(body).unwrap(), expected);
     }
 }

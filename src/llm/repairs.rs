@@ -41,7 +41,9 @@ const UNKNOWN_FIELD: &[&str] = &[
     "extra_forbidden",
     "not permitted",
     "unrecognized",
-    "unknown",
+    "unknown name",
+    "unknown field",
+    "unknown parameter",
     "unexpected",
 ];
 
@@ -57,8 +59,8 @@ const REPAIRS: &[Repair] = &[
         change: |quirks| quirks.reasoning = Reasoning::Never,
     },
     Repair {
-        all: &["max_tokens", "max_completion_tokens", "instead"],
-        any: &["max_tokens"],
+        all: &["max_tokens", "max_completion_tokens"],
+        any: &["unsupported", "not supported", "instead"],
         change: |quirks| quirks.completion_tokens = true,
     },
     Repair {
@@ -75,10 +77,12 @@ impl Quirks {
         let says = |phrase: &&str| error.contains(phrase);
         let fits =
             |one: &&Repair| one.all.iter().all(says) && one.any.iter().any(says);
-        let repair = REPAIRS.iter().find(fits)?;
-        let mut better = self;
-        (repair.change)(&mut better);
-        (better != self).then_some(better)
+        let changed = |repair: &Repair| {
+            let mut better = self;
+            (repair.change)(&mut better);
+            better
+        };
+        REPAIRS.iter().filter(fits).map(changed).find(|better| *better != self)
     }
 }
 
@@ -125,12 +129,19 @@ mod tests {
             assert_eq!(better.reasoning, reasoning, "{error}");
             assert_eq!(better.learn(error), None);
         }
-        let newer = "unsupported parameter: 'max_tokens'. use 'max_completion_tokens' instead.";
+        let newer =
+            "unsupported: 'max_tokens'. use 'max_completion_tokens' instead.";
         let newer = quirks.learn(newer).unwrap();
         assert!(newer.completion_tokens);
         let older = "max_completion_tokens: extra inputs are not permitted";
         assert_eq!(newer.learn(older), Some(quirks));
-        assert_eq!(quirks.learn("bad thing happened"), None);
+        for other in [
+            "bad thing happened",
+            "unknown model reasoning-1",
+            "'max_tokens' or 'max_completion_tokens' is too large: 5000",
+        ] {
+            assert_eq!(quirks.learn(other), None, "{other}");
+        }
     }
 
     #[test]

@@ -1,8 +1,8 @@
-//! From what came back to the JSON of an answer, or to an error.
+//! From a response without an answer to an error with its cause and its cure.
 
 use super::classify::classify;
 use super::error::LlmError;
-use super::fault::excerpt;
+use super::fault::{BODY, excerpt};
 use super::http::Received;
 use super::json;
 use reqwest::header::{CONTENT_TYPE, LOCATION};
@@ -15,35 +15,20 @@ const CURES: [(&str, &str); 3] = [
     ("does not support tools", "choose a model that can call tools"),
 ];
 
-/// Reads a response. `url` is where it came from, for the errors.
-///
-/// # Errors
-/// Anything that is not an answer of a model, told apart.
-pub fn read(received: &Received, url: &str) -> Result<Value, LlmError> {
-    let value = match json::parse(&received.body) {
-        // Some gateways send answers of a content filter with status 400.
-        Ok(value) if holds_answer(&value) => return Ok(value),
-        other => other,
-    };
-    Err(match (received.status, value) {
+/// Says what is wrong with a response that holds no answer. `url` is where it
+/// came from.
+pub fn explain(received: &Received, url: &str) -> LlmError {
+    match (received.status, json::parse(&received.body)) {
         (300..400, _) => redirected(received, url),
         (200..300, Ok(value)) => in_success(received, &value, url),
         (200..300, Err(error)) => not_json(received, &error, url),
         (404, _) => append(told(received), &not_found(url)),
         _ => with_cure(told(received)),
-    })
+    }
 }
 
 fn told(received: &Received) -> LlmError {
     classify(received.status, &received.headers, &received.body)
-}
-
-fn holds_answer(value: &Value) -> bool {
-    let choice = &value["choices"][0];
-    let is_chat = choice.is_object()
-        && choice["error"].is_null()
-        && choice["finish_reason"] != "error";
-    value["error"].is_null() && (is_chat || value["content"].is_array())
 }
 
 fn in_success(received: &Received, value: &Value, url: &str) -> LlmError {
@@ -53,7 +38,7 @@ fn in_success(received: &Received, value: &Value, url: &str) -> LlmError {
         let message = format!("{url} sent an answer without any choices");
         return LlmError::Transport { message, wait: None };
     }
-    append(told(received), &format!(" (from {url}: is the address right?)"))
+    append(told(received), &not_found(url))
 }
 
 fn not_json(received: &Received, error: &serde_json::Error, url: &str) -> LlmError {
@@ -74,7 +59,7 @@ fn not_json(received: &Received, error: &serde_json::Error, url: &str) -> LlmErr
     };
     LlmError::Fatal(format!(
         "HTTP {status} from {url}, but {kind} instead of JSON: {}{advice}",
-        excerpt(body)
+        excerpt(body, BODY)
     ))
 }
 

@@ -88,13 +88,6 @@ impl Case {
         self
     }
 
-    /// What the model answers where the conversation has a user message that
-    /// starts with `prompt`.
-    pub fn replies_to(self, prompt: &str, answers: impl Into<Vec<Answer>>) -> Self {
-        self.fake.route(prompt, answers.into(), false);
-        self
-    }
-
     pub fn file(self, path: &str, text: impl AsRef<[u8]>) -> Self {
         let path = self.workspace.path().join(path);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -198,8 +191,8 @@ impl Running {
         let status = wait(&mut self.child, &self.stderr);
         Run {
             status,
-            stdout: self.stdout.to_end(),
-            stderr: self.stderr.to_end(),
+            stdout: self.stdout.rest(),
+            stderr: self.stderr.rest(),
             workspace: self.case.workspace,
             fake: self.case.fake,
         }
@@ -263,7 +256,7 @@ impl Screen {
         assert!(!waited.timed_out(), "{wanted:?} never came:\n{text}");
     }
 
-    fn to_end(self) -> String {
+    fn rest(self) -> String {
         self.reader.join().unwrap();
         let text = std::mem::take(&mut *self.text.0.lock().unwrap());
         String::from_utf8(text).expect("output is UTF-8")

@@ -1,8 +1,10 @@
 //! What every chapter's tests stand on.
 
+pub mod agent;
 pub mod case;
 pub mod fake;
 pub mod protocol;
+pub mod raw;
 
 pub use case::{Case, Run, until};
 pub use fake::{call, calls, http, say};
