@@ -4,6 +4,7 @@
 //! against the same server and prints the medians. It fails nothing: machines
 //! differ, and only the comparison means something.
 
+use code_agent::permission::check_permission;
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
@@ -24,6 +25,7 @@ fn main() {
 }
 
 fn compare() {
+    gate();
     println!("medians of {RUNS} runs; a turn is one call of read_file");
     println!(
         "{:>6}  {:<14} {:>10} {:>12} {:>10}",
@@ -45,6 +47,27 @@ fn compare() {
             );
         }
     }
+}
+
+/// How long the gate needs for a command of 10 kB, the slowest of some kinds.
+fn gate() {
+    let pieces =
+        ["echo a; ", "cat 'b c' | sort > d && ", "rm \"$(ls e)\" || ", "f=g "];
+    let slowest = pieces.iter().map(|piece| {
+        let command = piece.repeat(10_000 / piece.len());
+        let args = json!({ "command": command });
+        let mut times: Vec<_> = (0..RUNS)
+            .map(|_| {
+                let start = Instant::now();
+                std::hint::black_box(check_permission("bash", &args));
+                start.elapsed()
+            })
+            .collect();
+        times.sort();
+        times[RUNS / 2]
+    });
+    let slowest = slowest.max().unwrap_or_default();
+    println!("the gate decides a command of 10 kB in {slowest:.2?}");
 }
 
 fn agent() -> String {

@@ -92,7 +92,7 @@ pub fn command(folder: &Path, line: &str) -> anyhow::Result<Command> {
     ensure!(!line.contains('\0'), "the command contains a NUL character");
     ensure_folder(folder)?;
     let mut command = Command::new(*SHELL);
-    command.args(["-c", line]).current_dir(folder).envs(UNATTENDED);
+    command.args(["-c", "--", line]).current_dir(folder).envs(UNATTENDED);
     for name in SECRETS {
         command.env_remove(name);
     }

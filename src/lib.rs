@@ -12,9 +12,31 @@ pub mod offline;
 pub mod process;
 pub mod schema;
 pub mod settings;
+pub mod shell;
 pub mod store;
 pub mod text;
 pub mod tool;
 
 #[path = "../chapters/s02-tool-use/registry.rs"]
 pub mod registry;
+
+#[path = "../chapters/s03-permission/place.rs"]
+pub mod place;
+
+#[path = "../chapters/s03-permission/rules.rs"]
+pub mod rules;
+
+#[path = "../chapters/s03-permission/session.rs"]
+pub mod session;
+
+#[path = "../chapters/s03-permission/judge.rs"]
+pub mod judge;
+
+#[path = "../chapters/s03-permission/permission.rs"]
+pub mod permission;
+
+#[path = "../chapters/s04-hooks/hooks.rs"]
+pub mod hooks;
+
+#[path = "../chapters/s05-todo/todo.rs"]
+pub mod todo;

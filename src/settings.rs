@@ -4,11 +4,26 @@
 //! child process would inherit the keys, and changing the environment is
 //! unsafe once threads run.
 
+use crate::bash;
+use crate::cli::note;
 use std::collections::HashMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
+
+/// How the names of the variables begin that this program reads.
+const OURS: [&str; 9] = [
+    "LLM_",
+    "OPENAI_",
+    "ANTHROPIC_",
+    "FALLBACK_",
+    "BRAVE_",
+    "MAX_ROUNDS",
+    "CONTEXT_LIMIT",
+    "RETRY_BASE_MS",
+    "AGENT_NAME",
+];
 
 /// A mistake of whoever started the program: it ends with exit code 2.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -79,6 +94,23 @@ impl Settings {
         self.number("RETRY_BASE_MS", 500, 0).map(Duration::from_millis)
     }
 
+    /// The keys: they must never be shown.
+    pub fn keys(&self) -> Vec<String> {
+        let keys = bash::SECRETS.iter().filter_map(|name| self.get(name));
+        keys.map(str::to_string).collect()
+    }
+
+    /// Checks everything that a chapter may ask for, so that a mistake is told
+    /// at the start.
+    ///
+    /// # Errors
+    /// A variable with an unusable value.
+    pub fn check(&self) -> Result<(), UsageError> {
+        self.max_rounds()?;
+        self.context_limit()?;
+        self.retry_base().map(|_| ())
+    }
+
     fn number<N>(&self, name: &str, default: N, least: N) -> Result<N, UsageError>
     where
         N: FromStr + PartialOrd + fmt::Display,
@@ -109,17 +141,44 @@ fn read(path: &Path) -> Result<HashMap<String, String>, UsageError> {
     let problem = |what: String| UsageError(format!("{}: {what}", path.display()));
     let text = std::fs::read_to_string(path)
         .map_err(|error| problem(format!("cannot be read: {error}")))?;
-    dotenvy::from_read_iter(text.as_bytes())
-        .collect::<Result<_, _>>()
-        .map_err(|error| problem(explain(&text, &error)))
+    let text = text.trim_start_matches('\u{feff}');
+    let mut all = HashMap::new();
+    for line in dotenvy::from_read_iter(text.as_bytes()) {
+        match line {
+            Ok((name, value)) => all.extend([(name, value)]),
+            // A line that is not ours may follow the rules of another program.
+            Err(error) if !is_ours(text, &error) => {
+                note(&format!(
+                    "{}: {}; ignored",
+                    path.display(),
+                    explain(text, &error)
+                ));
+            }
+            Err(error) => return Err(problem(explain(text, &error))),
+        }
+    }
+    Ok(all)
+}
+
+/// Does the broken line set one of the variables that this program reads?
+fn is_ours(text: &str, error: &dotenvy::Error) -> bool {
+    let Some(number) = line_number(text, error) else { return true };
+    let line = text.lines().nth(number - 1).unwrap_or("").trim_start();
+    let name = line.strip_prefix("export ").unwrap_or(line).trim_start();
+    OURS.iter().any(|ours| name.starts_with(ours))
 }
 
 /// Names the line by its number: its text may hold a key.
 fn explain(text: &str, error: &dotenvy::Error) -> String {
-    let dotenvy::Error::LineParse(line, _) = error else { return error.to_string() };
-    let at = text.find(line.trim_end()).unwrap_or(0);
-    let number = text[..at].matches('\n').count() + 1;
+    let Some(number) = line_number(text, error) else { return error.to_string() };
     format!("line {number} is not of the form NAME=value (quote values with spaces)")
+}
+
+/// The number of the broken line, from 1.
+fn line_number(text: &str, error: &dotenvy::Error) -> Option<usize> {
+    let dotenvy::Error::LineParse(line, _) = error else { return None };
+    let at = text.find(line.trim_end()).unwrap_or(0);
+    Some(text[..at].matches('\n').count() + 1)
 }
 
 #[cfg(test)]
@@ -149,9 +208,17 @@ mod tests {
 
     #[test]
     fn a_broken_file_names_the_line_and_not_its_text() {
-        let error = settings("A=1\n\nKEY=secret words\n", &[]).unwrap_err().0;
+        let error =
+            settings("A=1\n\nOPENAI_API_KEY=secret words\n", &[]).unwrap_err().0;
         assert!(error.contains(".env: line 3 "), "{error}");
         assert!(!error.contains("secret"), "{error}");
+    }
+
+    #[test]
+    fn lines_of_other_programs_and_a_mark_in_front_do_no_harm() {
+        let file = "\u{feff}A=1\nwhatever\nPATHS=a b c\nB=2\n";
+        let settings = settings(file, &[]).unwrap();
+        assert_eq!((settings.get("A"), settings.get("B")), (Some("1"), Some("2")));
     }
 
     #[test]

@@ -41,9 +41,9 @@ async fn agent_loop(agent: &Agent, history: &mut Vec<Message>) -> Result<String>
 
 /// Prompts in, answers out, until there are no more.
 async fn chat(ui: Ui, setup: Setup) -> Result<()> {
-    let mut tools = ToolRegistry::default();
-    tools.register(bash::tool(&setup.workspace));
-    files::tools(&setup.workspace).into_iter().for_each(|t| tools.register(t));
+    let tools = ToolRegistry::default()
+        .with([bash::tool(&setup.workspace)])
+        .with(files::tools(&setup.workspace));
     let agent = Agent {
         ui,
         client: setup.client,

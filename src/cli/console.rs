@@ -20,6 +20,9 @@ pub trait Console: Send + Sync {
         if !reply.calls.is_empty() && !text.is_empty() {
             self.note(text);
         }
+        if reply.is_cut() {
+            self.note("[cut] the answer reached the limit of its length");
+        }
         if let Some(usage) = reply.usage {
             let (sent, got) = (usage.input_tokens, usage.output_tokens);
             self.note(&format!("[tokens] {sent} in, {got} out"));

@@ -36,7 +36,7 @@ impl Ui {
                 matches!(answer.as_str(), "y" | "yes")
             }
             Line::Nothing => false,
-            Line::End => {
+            Line::End | Line::Broken => {
                 screen::to_stderr("no: nobody answered\n");
                 false
             }

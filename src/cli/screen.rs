@@ -9,9 +9,10 @@ use rustix::termios::{
     InputModes, LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr,
     tcsetattr,
 };
+use std::borrow::Cow;
 use std::io::{self, IsTerminal, Write};
 use std::sync::mpsc::Sender;
-use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
+use std::sync::{LazyLock, Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// `Some` while the editor owns the terminal.
 static TYPING: Mutex<Option<Typing>> = Mutex::new(None);
@@ -97,12 +98,35 @@ pub fn last_words(text: &str) {
     }
 }
 
+/// What must never be shown: a command may print the agent's own keys.
+static KEYS: OnceLock<Vec<String>> = OnceLock::new();
+
+/// From now on, these texts are shown as `[key]`.
+pub fn hide(keys: Vec<String>) {
+    // Keys are read once.
+    let _ = KEYS.set(keys);
+}
+
+fn without_keys(text: &str) -> Cow<'_, str> {
+    // A short value would be found in harmless places.
+    let keys = KEYS.get().into_iter().flatten().filter(|key| key.len() >= 8);
+    let hidden = |text: Cow<'_, str>, key: &String| match text.contains(key) {
+        true => text.replace(key, "[key]").into(),
+        false => text.into_owned().into(),
+    };
+    match keys.clone().any(|key| text.contains(key)) {
+        true => keys.fold(text.into(), hidden),
+        false => text.into(),
+    }
+}
+
 /// Prints on stderr what is safe to print.
 pub fn to_stderr(text: &str) {
+    let text = without_keys(text);
     let typing = typing();
     match &*typing {
         Some(typing) if io::stderr().is_terminal() => {
-            let _ = typing.queue.send(text.into());
+            let _ = typing.queue.send(text.into_owned());
         }
         _ => {
             let _ = io::stderr().write_all(text.as_bytes());
@@ -115,10 +139,11 @@ pub fn to_stderr(text: &str) {
 /// # Errors
 /// What the operating system says, such as that nobody reads any more.
 pub fn to_stdout(text: &str) -> io::Result<()> {
+    let text = without_keys(text);
     let typing = typing();
     if let Some(typing) = &*typing {
         // The editor is gone only when the program is.
-        let _ = typing.queue.send(text.into());
+        let _ = typing.queue.send(text.into_owned());
         return Ok(());
     }
     let mut stdout = io::stdout().lock();

@@ -19,6 +19,8 @@ pub enum Line {
     Nothing,
     /// There will be no more.
     End,
+    /// The same, because reading has failed.
+    Broken,
 }
 
 type LineEditor = Editor<(), MemHistory>;
@@ -96,7 +98,7 @@ impl Source {
 
 fn failed(error: &dyn std::error::Error) -> Line {
     screen::note(&format!("[Error] cannot read standard input: {error}"));
-    Line::End
+    Line::Broken
 }
 
 /// The editor, and the way to print while it is at work.

@@ -1,7 +1,7 @@
 //! From the command line and the environment to what a chapter needs.
 
 use super::args::Args;
-use super::screen::note;
+use super::screen::{self, note};
 use crate::files::Workspace;
 use crate::llm::{Client, Config, Provider};
 use crate::offline::{self, Demo};
@@ -26,12 +26,16 @@ impl Setup {
     /// [`UsageError`] for what the user can put right.
     pub(super) async fn new(binary: &str, args: &Args, demo: &str) -> Result<Setup> {
         let settings = Settings::load()?;
+        screen::hide(settings.keys());
+        settings.check()?;
         let max_rounds = settings.max_rounds()?;
         let mut config = Config::from_settings(&settings)?;
         let offline = config.provider == Provider::Offline;
         let folder = match &args.workspace {
             Some(folder) => folder.clone(),
-            None if offline => playground(binary)?,
+            None if offline => {
+                playground(binary).map_err(|why| UsageError(format!("{why:#}")))?
+            }
             None => PathBuf::from("."),
         };
         let workspace = Workspace::open(&folder)

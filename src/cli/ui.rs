@@ -89,6 +89,10 @@ impl Ui {
                     return None;
                 }
                 Line::End => return None,
+                Line::Broken => {
+                    self.failed(1);
+                    return None;
+                }
             };
             match line.trim() {
                 "" => continue,

@@ -21,6 +21,9 @@ pub const EDIT_DESCRIPTION: &str = "\
 Replace one piece of text in a file of the workspace. old_text must occur exactly \
 once, to the last blank: add lines around it until it does.";
 
+/// An edit holds the file several times in memory.
+const MAX_BYTES: u64 = 32 << 20;
+
 /// Arguments of the `edit_file` tool.
 #[derive(Deserialize, JsonSchema)]
 pub struct EditFile {
@@ -39,8 +42,9 @@ pub struct EditFile {
 /// The file is unchanged then.
 pub async fn edit_file(ws: Workspace, args: EditFile) -> anyhow::Result<String> {
     let name = &args.path;
-    let old = args.old_text.replace("\r\n", "\n");
-    let new = args.new_text.replace("\r\n", "\n");
+    // The byte order mark in front of a file belongs to the file, not the text.
+    let old = args.old_text.trim_start_matches('\u{feff}').replace("\r\n", "\n");
+    let new = args.new_text.trim_start_matches('\u{feff}').replace("\r\n", "\n");
     ensure!(!old.is_empty(), "old_text is empty");
     ensure!(old != new, "old_text and new_text are the same");
     let path = ws.resolve(name)?;
@@ -52,7 +56,7 @@ pub async fn edit_file(ws: Workspace, args: EditFile) -> anyhow::Result<String> 
     let end = in_original(&content, at + old.len());
     let new = match line_end(content.as_bytes()) {
         Some(line_end) => with_line_end(&new, line_end),
-        None => args.new_text,
+        None => args.new_text.trim_start_matches('\u{feff}').to_string(),
     };
     let edited = [&content[..start], &new, &content[end..]].concat();
     replace(&path, edited.as_bytes(), name)?;
@@ -66,6 +70,12 @@ pub async fn edit_file(ws: Workspace, args: EditFile) -> anyhow::Result<String> 
 
 fn read(path: &Path, name: &str) -> anyhow::Result<String> {
     let mut file = open(path, name)?;
+    let size = file.metadata().map_err(|error| explain(name, &error))?.len();
+    ensure!(
+        size <= MAX_BYTES,
+        "{name} has {size} bytes, too many to edit as a text (at most {MAX_BYTES}); \
+         use bash, such as sed"
+    );
     ensure_writable(path, name)?;
     let mut bytes = Vec::new();
     file.read_to_end(&mut bytes).map_err(|error| explain(name, &error))?;

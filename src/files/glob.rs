@@ -9,7 +9,7 @@ use ignore::{DirEntry, WalkBuilder};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::Workspace;
+use super::{Workspace, aside};
 
 /// What the model reads about the tool.
 pub const GLOB_DESCRIPTION: &str = "\
@@ -31,17 +31,27 @@ pub struct Glob {
 /// # Errors
 /// When the pattern is malformed or leads out of the workspace.
 pub async fn glob(ws: Workspace, args: Glob) -> anyhow::Result<String> {
-    let pattern = args.pattern.trim_start_matches("./");
-    let matcher = matcher(pattern)?;
+    // The model is told the folder's full name, and uses it.
+    let root = format!("{}/", ws.root().display());
+    let pattern = args.pattern.strip_prefix(&root).unwrap_or(&args.pattern);
+    let pattern = pattern.trim_start_matches("./").to_string();
+    let matcher = matcher(&pattern)?;
+    aside(move || Ok(search(ws.root(), &pattern, &matcher))).await
+}
+
+fn search(root: &Path, pattern: &str, matcher: &GlobMatcher) -> String {
     let (mut files, mut unreadable) = (Vec::new(), 0);
-    for entry in walk(ws.root(), names_hidden(pattern)).build() {
+    for entry in walk(root, names_hidden(pattern)).build() {
         match entry {
             Err(_) => unreadable += 1,
-            Ok(entry) => files.extend(hit(&entry, ws.root(), &matcher)),
+            Ok(entry) => files.extend(hit(&entry, root, matcher)),
         }
     }
     files.sort_unstable();
-    Ok(report(&files, pattern, unreadable))
+    if files.is_empty() && root.join(pattern).is_dir() {
+        return format!("{pattern} is a folder; {pattern}/** lists what is in it");
+    }
+    report(&files, pattern, unreadable)
 }
 
 fn matcher(pattern: &str) -> anyhow::Result<GlobMatcher> {
@@ -126,7 +136,7 @@ mod tests {
             ("./src/**/c.rs", "src/deep/c.rs"),
             ("src/?.{c,rs}", "src/a.rs\nsrc/b.rs\nsrc/x.c"),
             ("src/[ab].rs", "src/a.rs\nsrc/b.rs"),
-            ("src/deep", "No files match src/deep (ignored ones were left out)"),
+            ("src/deep", "src/deep is a folder; src/deep/** lists what is in it"),
             ("**/*.py", "No files match **/*.py (ignored ones were left out)"),
         ];
         for (pattern, expected) in cases {

@@ -1,8 +1,9 @@
 //! The file tools, and the workspace that none of their paths may leave.
 //!
-//! The tools do blocking I/O inside `async` functions: files are small and
-//! disks are fast next to a model, and an operation that is never suspended
-//! cannot be cancelled half-way.
+//! The tools that write do blocking I/O inside `async` functions: files are
+//! small and disks are fast next to a model, and an operation that is never
+//! suspended cannot be cancelled half-way. What only reads may take long, and
+//! goes aside.
 
 mod content;
 mod edit;
@@ -92,8 +93,13 @@ impl Workspace {
         let Ok(real) = anchor.canonicalize() else {
             bail!("{escapes} (a symbolic link that leads nowhere)");
         };
+        ensure!(real.starts_with(self.root()), escapes);
         let climbs = rest.components().any(|part| part == Component::ParentDir);
-        ensure!(real.starts_with(self.root()) && !climbs, escapes);
+        ensure!(
+            !climbs,
+            "{escapes} (`..` behind a folder that does not exist, so nobody knows \
+             where it leads)"
+        );
         Ok(real.components().chain(rest.components()).collect())
     }
 
@@ -131,6 +137,14 @@ fn regular_file(path: &Path, name: &str) -> anyhow::Result<Option<Metadata>> {
         "{name} is not a regular file but a pipe, a socket or a device"
     );
     Ok(Some(meta))
+}
+
+/// Runs work on files that may take long on a thread of its own. There it
+/// cannot keep Ctrl-C waiting: the turn is dropped, and the work ends unseen.
+async fn aside<T: Send + 'static>(
+    work: impl FnOnce() -> anyhow::Result<T> + Send + 'static,
+) -> anyhow::Result<T> {
+    tokio::task::spawn_blocking(work).await?
 }
 
 fn open(path: &Path, name: &str) -> anyhow::Result<File> {

@@ -1,12 +1,16 @@
 //! `read_file`: a window of lines, with a note of what lies outside of it.
 
-use std::io::{self, BufRead, BufReader};
+use std::{
+    fs,
+    io::{self, BufRead, BufReader},
+    path::PathBuf,
+};
 
 use anyhow::{bail, ensure};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Workspace, content::Fingerprint, explain, line::Line, open};
+use super::{Workspace, aside, content::Fingerprint, explain, line::Line, open};
 
 /// What the model reads about the tool.
 pub const READ_DESCRIPTION: &str = "\
@@ -15,6 +19,8 @@ says how to go on.";
 
 const MAX_LINES: u64 = 2_000;
 const MAX_CHARS: usize = 50_000;
+/// Files of fewer bytes are read at once.
+const SMALL: u64 = 1 << 20;
 
 /// Arguments of the `read_file` tool.
 #[derive(Deserialize, JsonSchema)]
@@ -33,11 +39,19 @@ pub struct ReadFile {
 /// # Errors
 /// When there is no text file at this path or no line at this offset.
 pub async fn read_file(ws: Workspace, args: ReadFile) -> anyhow::Result<String> {
+    let path = ws.resolve(&args.path)?;
+    // A thread takes longer to start than a small file takes to read.
+    match fs::metadata(&path).is_ok_and(|meta| (1..SMALL).contains(&meta.len())) {
+        true => read(&ws, path, &args),
+        false => aside(move || read(&ws, path, &args)).await,
+    }
+}
+
+fn read(ws: &Workspace, path: PathBuf, args: &ReadFile) -> anyhow::Result<String> {
     let name = &args.path;
     let first = args.offset.unwrap_or(1).max(1);
     let limit = args.limit.unwrap_or(MAX_LINES);
     ensure!(limit > 0, "limit must be at least 1");
-    let path = ws.resolve(name)?;
     let source = Fingerprint::new(open(&path, name)?);
     let mut reader = BufReader::with_capacity(65_536, source);
     let window = Window::read(&mut reader, first, limit)

@@ -43,6 +43,7 @@ pub struct WriteFile {
 /// change unseen.
 pub async fn write_file(ws: Workspace, args: WriteFile) -> anyhow::Result<String> {
     let name = &args.path;
+    ensure!(!name.ends_with('/'), "{name} is the name of a folder");
     let path = ws.resolve(name)?;
     let mut known = ws.known();
     let mut bytes = args.content.into_bytes();

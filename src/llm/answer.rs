@@ -33,6 +33,15 @@ impl Answer {
             && markup::attempts_call(text, tools)
     }
 
+    /// Forgets calls: without tools on offer there is nothing to call.
+    pub fn drop_calls(&mut self) {
+        if !self.calls.is_empty() {
+            self.calls.clear();
+            // It holds the calls as well; the text is enough to rebuild it.
+            self.raw = Value::Null;
+        }
+    }
+
     /// Judges the answer.
     ///
     /// # Errors

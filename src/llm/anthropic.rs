@@ -149,7 +149,7 @@ fn is_use(block: &Value) -> bool {
 
 /// Does this body hold an answer?
 pub fn is_answer(body: &Value) -> bool {
-    body["content"].is_array()
+    body["content"].is_array() || body["content"].is_string()
 }
 
 /// Reads an answer. Its blocks are kept as they came, signed thoughts above
@@ -165,6 +165,7 @@ pub fn answer(mut body: Value, history: &[Message]) -> Answer {
     let finish = body["stop_reason"].as_str().unwrap_or("").to_string();
     let mut blocks = match body["content"].take() {
         Value::Array(blocks) => blocks,
+        Value::String(text) => vec![json!({"type": "text", "text": text})],
         _ => vec![],
     };
     blocks.retain(|block| block["type"].is_string() && !is_blank(block));

@@ -15,6 +15,8 @@ use super::{Ask, BoxFuture, LlmError, Model, Reply, Usage};
 use super::{json, models, response};
 use crate::cli;
 use crate::message::Message;
+use hyper::body::Bytes;
+use serde_json::Value;
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -98,18 +100,24 @@ impl Client {
     ) -> Result<Answer, LlmError> {
         let Wire { chat: path, request, is_answer, answer, .. } = self.wire;
         let quirks = *self.quirks();
-        let body = request(&self.model, ask, messages, quirks);
+        let body = Bytes::from(request(&self.model, ask, messages, quirks));
         let size = body.len();
-        let mut received = self.http.post(path, body).await?;
+        let mut received = self.http.post(path, body.clone()).await?;
         if let Some(better) = learn(&received, quirks) {
             *self.quirks() = better;
-            let body = request(&self.model, ask, messages, better);
-            received = self.http.post(path, body).await?;
+            let changed = Bytes::from(request(&self.model, ask, messages, better));
+            // The same bytes would get the same answer.
+            if changed != body {
+                received = self.http.post(path, changed).await?;
+            }
         }
         match json::parse(&received.body) {
             // Some gateways send what a filter stopped with status 400.
-            Ok(body) if body["error"].is_null() && is_answer(&body) => {
-                let answer = answer(body, ask.history);
+            Ok(body) if is_blank(&body["error"]) && is_answer(&body) => {
+                let mut answer = answer(body, ask.history);
+                if ask.tools.is_empty() {
+                    answer.drop_calls();
+                }
                 self.warn_if_cut(size, answer.usage);
                 Ok(answer)
             }
@@ -146,6 +154,18 @@ impl Client {
 impl Model for Client {
     fn chat<'a>(&'a self, ask: Ask<'a>) -> BoxFuture<'a, Result<Reply, LlmError>> {
         Box::pin(self.answer(ask))
+    }
+}
+
+/// Some servers send an empty `error` with every answer.
+fn is_blank(error: &Value) -> bool {
+    match error {
+        Value::Null | Value::Bool(false) => true,
+        Value::String(text) => text.is_empty(),
+        Value::Number(number) => number.as_f64() == Some(0.0),
+        Value::Array(all) => all.is_empty(),
+        Value::Object(all) => all.is_empty(),
+        Value::Bool(true) => false,
     }
 }
 

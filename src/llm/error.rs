@@ -6,17 +6,17 @@ use std::time::Duration;
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum LlmError {
     /// Too many requests: worth another try, not before `wait`.
-    #[error("rate limited: {message}")]
+    #[error("rate limited: {message}{}", wait_note(.wait))]
     RateLimited { message: String, wait: Option<Duration> },
     /// The account is used up: waiting does not help.
     #[error("quota or billing: {0}")]
     Quota(String),
     /// The model has no capacity: worth another try, perhaps elsewhere.
-    #[error("overloaded: {message}")]
+    #[error("overloaded: {message}{}", wait_note(.wait))]
     Overloaded { message: String, wait: Option<Duration> },
     /// No usable answer arrived (connection, time-out, gateway, cut body):
     /// worth another try.
-    #[error("no usable answer: {message}")]
+    #[error("no usable answer: {message}{}", wait_note(.wait))]
     Transport { message: String, wait: Option<Duration> },
     /// The conversation does not fit. The numbers are tokens, where the
     /// server gave them.
@@ -34,6 +34,12 @@ pub enum LlmError {
     /// Asking again will not help.
     #[error("{0}")]
     Fatal(String),
+}
+
+fn wait_note(wait: &Option<Duration>) -> String {
+    let seconds = wait.map(|wait| wait.as_secs_f64().ceil());
+    let note = |seconds| format!(" (the server asks to wait {seconds} s)");
+    seconds.map(note).unwrap_or_default()
 }
 
 fn finish_note(finish: &str) -> String {

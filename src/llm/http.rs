@@ -4,6 +4,7 @@ use super::config::{Config, Provider};
 use super::error::LlmError;
 use super::secrets;
 use anyhow::Context;
+use hyper::body::Bytes;
 use reqwest::header::{
     AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue,
 };
@@ -15,6 +16,8 @@ use std::time::Duration;
 const CONNECT: Duration = Duration::from_secs(10);
 /// … but a model on a slow machine may think for a long time.
 const TOTAL: Duration = Duration::from_secs(20 * 60);
+/// A list needs no thinking.
+const LISTING: Duration = Duration::from_secs(30);
 
 /// What came back, whatever the status.
 pub struct Received {
@@ -62,16 +65,12 @@ impl Http {
         })
     }
 
-    pub async fn post(
-        &self,
-        path: &str,
-        body: Vec<u8>,
-    ) -> Result<Received, LlmError> {
+    pub async fn post(&self, path: &str, body: Bytes) -> Result<Received, LlmError> {
         self.send(self.client.post(self.url(path)).body(body)).await
     }
 
     pub async fn get(&self, path: &str) -> Result<Received, LlmError> {
-        self.send(self.client.get(self.url(path))).await
+        self.send(self.client.get(self.url(path)).timeout(LISTING)).await
     }
 
     /// The address of an endpoint, fit to be shown.

@@ -45,17 +45,28 @@ fn is_quoted(text: &str, at: usize) -> bool {
 
 /// Does this text try to call a tool? What stands in code is a quotation.
 pub fn attempts_call(text: &str, tools: &[Definition]) -> bool {
-    is_bare_call(text, tools)
-        || prose(text).any(|part| CALLS.iter().any(|mark| part.contains(mark)))
+    is_bare_call(text, tools) || prose(text).any(has_mark)
 }
 
-/// `{"name": "bash", "arguments": {…}}` and nothing else.
+/// A call begins its line, or its body follows, or it ends the line. In the
+/// middle of a sentence somebody is talking about calls.
+fn has_mark(part: &str) -> bool {
+    let part = part.trim();
+    CALLS.iter().any(|mark| {
+        let Some((before, after)) = part.split_once(mark) else { return false };
+        let body = after.split_once('>').map_or(after, |(_, body)| body).trim();
+        before.is_empty() || body.is_empty() || body.starts_with(['{', '[', '<'])
+    })
+}
+
+/// `{"name": "bash", "arguments": {…}}`, or a list of these, and nothing else.
 fn is_bare_call(text: &str, tools: &[Definition]) -> bool {
-    if !text.trim_start().starts_with('{') {
+    if !text.trim_start().starts_with(['{', '[']) {
         return false;
     }
     let mut values = serde_json::Deserializer::from_str(text).into_iter::<Value>();
-    let Some(Ok(call)) = values.next() else { return false };
+    let Some(Ok(value)) = values.next() else { return false };
+    let call = if value.is_array() { &value[0] } else { &value };
     tools.iter().any(|tool| call["name"] == *tool.name)
         && (call["arguments"].is_object() || call["parameters"].is_object())
 }
@@ -67,7 +78,8 @@ fn prose(text: &str) -> impl Iterator<Item = &str> {
         let is_fence =
             ["```", "~~~"].iter().any(|f| line.trim_start().starts_with(f));
         in_block ^= is_fence;
-        let line = if in_block || is_fence { "" } else { line };
+        let is_code = in_block || is_fence || line.starts_with("    ");
+        let line = if is_code { "" } else { line };
         line.split('`').step_by(2)
     })
 }
@@ -109,6 +121,8 @@ mod tests {
             "```\ncode\n```\n<tool_call>{",
             "{\"name\": \"bash\", \"arguments\": {\"command\": \"ls\"}}",
             "{\"name\": \"bash\", \"parameters\": {}} Now I wait.",
+            "[{\"name\": \"bash\", \"arguments\": {}}]",
+            "I use <tool_call>{\"name\":\"x\"}",
         ] {
             assert!(attempts(text), "{text}");
         }
@@ -123,6 +137,9 @@ mod tests {
             "{\"name\": \"Anna\", \"arguments\": {}}",
             "{\"name\": \"bash\"}",
             "Call a function: f(x).",
+            "The tag <tool_call> starts a call.",
+            "In XML-RPC you write <invoke name=\"x\"> and then more.",
+            "Like this:\n\n    <tool_call>{}</tool_call>\n",
         ] {
             assert!(!attempts(text), "{text}");
         }

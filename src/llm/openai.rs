@@ -178,10 +178,14 @@ fn settle_calls(
 ) -> Vec<ToolCall> {
     let mut sent = match message.get_mut("tool_calls").map(Value::take) {
         Some(Value::Array(sent)) => sent,
+        Some(one @ Value::Object(_)) => vec![one],
         _ => vec![],
     };
     sent.retain(Value::is_object);
-    let legacy = message.shift_remove("function_call").filter(Value::is_object);
+    let legacy = match message.get("function_call") {
+        None | Some(Value::Null) => None,
+        Some(_) => message.shift_remove("function_call").filter(Value::is_object),
+    };
     if sent.is_empty() {
         sent.extend(legacy.map(|function| json!({"function": function})));
     }
@@ -217,15 +221,15 @@ fn tidy(message: &mut Map<String, Value>) -> bool {
         *content = Value::Null;
     }
     let has_text = !text_of(content).trim().is_empty();
+    let text = message.get("refusal").and_then(Value::as_str).unwrap_or("");
+    if text.trim().is_empty() {
+        return false;
+    }
     let refusal = message.shift_remove("refusal").unwrap_or_default();
-    let refused = refusal.as_str().is_some_and(|text| !text.trim().is_empty());
-    if refused && !has_text {
+    if !has_text {
         message.insert("content".into(), refusal);
     }
-    if message.get("audio").is_some_and(Value::is_null) {
-        message.shift_remove("audio");
-    }
-    refused
+    true
 }
 
 /// A content is a text, or a list of parts of which some are texts.
@@ -233,7 +237,9 @@ fn text_of(content: &Value) -> String {
     match content {
         Value::String(text) => text.clone(),
         Value::Array(parts) => {
-            parts.iter().filter_map(|part| part["text"].as_str()).collect()
+            let texts =
+                parts.iter().map(|part| part.as_str().or(part["text"].as_str()));
+            texts.flatten().collect()
         }
         _ => String::new(),
     }

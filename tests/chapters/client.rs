@@ -101,9 +101,21 @@ async fn a_request_is_repaired_at_most_once() {
     let refusal =
         json!({"error": {"message": "reasoning_content must be passed back"}});
     let server = server(&[(400, refusal)]).await;
-    let error = ask(&client(&server).await, "x").await.unwrap_err();
+    let client = client(&server).await;
+    // Without a message of the model there is nothing that a repair changes.
+    let error = ask(&client, "x").await.unwrap_err();
     assert!(matches!(error, LlmError::Fatal(_)), "{error:?}");
-    assert_eq!(requests(&server).await.len(), 2);
+    assert_eq!(requests(&server).await.len(), 1);
+    let said = Message::Assistant {
+        text: Some("a".into()),
+        calls: vec![],
+        raw: Value::Null,
+    };
+    let mut history = vec![Message::prompt("x"), said, Message::prompt("y")];
+    let again = self::client(&server).await;
+    let error = again.chat(Ask::new("", &mut history, &[])).await.unwrap_err();
+    assert!(matches!(error, LlmError::Fatal(_)), "{error:?}");
+    assert_eq!(requests(&server).await.len(), 1 + 2);
 }
 
 #[tokio::test]

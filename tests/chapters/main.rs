@@ -8,6 +8,7 @@
 mod support;
 
 mod client;
+mod gate;
 mod recorded;
 mod terminal;
 mod wire;
@@ -15,3 +16,6 @@ mod wire;
 mod s00;
 mod s01;
 mod s02;
+mod s03;
+mod s04;
+mod s05;

@@ -1,6 +1,6 @@
 //! Answers of a real server (llama.cpp), as they came, through the client.
 
-use crate::support::raw;
+use crate::support::{agent, raw};
 use code_agent::llm::{Ask, Client, Config, LlmError, Model, Provider, Reply};
 use code_agent::message::Message;
 use serde_json::json;
@@ -18,7 +18,9 @@ async fn replay(name: &str) -> Result<Reply, LlmError> {
     let config = Config { provider, ..Config::at(&address, "local") };
     let client = Client::connect(config).await.unwrap();
     let mut history = vec![Message::prompt("Hi.")];
-    client.chat(Ask::new("", &mut history, &[])).await
+    let tools = agent::tools(&agent::Log::default());
+    let tools: Vec<_> = tools.into_iter().map(|tool| tool.definition).collect();
+    client.chat(Ask::new("", &mut history, &tools)).await
 }
 
 #[tokio::test]

@@ -88,6 +88,41 @@ fn an_empty_answer_is_a_failure() {
 }
 
 #[test]
+fn a_call_where_no_tool_was_offered_is_no_answer() {
+    let function = json!({"name": "bash", "arguments": "{}"});
+    let calls = json!([{"id": "c", "type": "function", "function": function}]);
+    let message = json!({"role": "assistant", "content": null, "tool_calls": calls});
+    let answer = http(200, json!({"choices": [{"message": message}]}));
+    let run = Case::new(OWN).replies([answer, say("Hi.")]).stdin("a\nb\n").run();
+    assert_eq!((run.code(), run.stdout.as_str()), (1, "Hi.\n"));
+    assert!(run.stderr.contains("empty answer"), "{}", run.stderr);
+    assert!(!run.requests()[1].to_string().contains("tool"));
+}
+
+#[test]
+fn an_answer_that_was_cut_says_so() {
+    for bin in since("s00") {
+        let choice =
+            json!({"message": {"content": "half"}, "finish_reason": "length"});
+        let answer = http(200, json!({"choices": [choice]}));
+        let run = Case::new(bin).replies([answer]).prompt("hi").run();
+        assert_eq!((run.code(), run.stdout.as_str()), (0, "half\n"), "{bin}");
+        assert!(run.stderr.contains("[cut]"), "{bin}: {}", run.stderr);
+    }
+}
+
+#[test]
+fn a_long_wait_is_named() {
+    for bin in since("s00") {
+        let busy = http(429, json!({"error": {"message": "slow"}}));
+        let busy = busy.header("retry-after", "7200");
+        let run = Case::new(bin).replies([busy]).prompt("hi").run();
+        assert_eq!(run.code(), 1, "{bin}");
+        assert!(run.stderr.contains("7200 s"), "{bin}: {}", run.stderr);
+    }
+}
+
+#[test]
 fn both_wire_formats_carry_a_chat() {
     for bin in since("s00") {
         let answer = |text: &str| {

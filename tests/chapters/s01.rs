@@ -217,6 +217,33 @@ fn an_assistant_message_goes_back_as_it_came() {
 }
 
 #[test]
+fn keys_show_neither_in_the_trace_nor_in_the_answer() {
+    for bin in since("s01") {
+        let key = "my-very-own-key-123";
+        let run = Case::new(bin)
+            .env("OPENAI_API_KEY", key)
+            .file("key.txt", format!("key={key}"))
+            .replies([
+                call("bash", json!({"command": "cat key.txt"})),
+                say(&format!("It is {key}.")),
+            ])
+            .prompt("go")
+            .run();
+        assert_eq!(run.stdout, "It is [key].\n", "{bin}");
+        assert!(!run.stderr.contains(key), "{bin}: {}", run.stderr);
+        assert!(run.stderr.contains("  key=[key]"), "{bin}: {}", run.stderr);
+    }
+}
+
+#[test]
+fn a_command_may_begin_with_a_dash() {
+    for bin in since("s01") {
+        let result = run_one(bin, "--version");
+        assert!(result.contains("not found"), "{bin}: {result}");
+    }
+}
+
+#[test]
 fn the_demo_runs_without_a_key() {
     let prompt = "List all Rust files below the current folder and tell me how many there are.";
     let run = Case::offline(OWN).prompt(prompt).run();

@@ -52,6 +52,13 @@ fn assistant(message: Value, finish: &str) -> Answer {
     http(200, json!({"choices": [choice]}))
 }
 
+impl Answer {
+    pub fn header(mut self, name: &str, value: &str) -> Self {
+        self.headers.push((name.into(), value.into()));
+        self
+    }
+}
+
 /// Answers to requests whose newest user message starts with `prompt`.
 struct Route {
     prompt: String,

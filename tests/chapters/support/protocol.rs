@@ -69,7 +69,7 @@ fn check_content(message: &Value, at: usize) {
         }
     };
     assert!(!is_blank || !calls(message).is_empty(), "an empty message at {at}");
-    assert!(message.get("function_call").is_none(), "function_call at {at}");
+    assert!(message["function_call"].is_null(), "function_call at {at}");
 }
 
 fn check_openai_call(call: &Value) {

@@ -1,0 +1,400 @@
+//! What the gate knows about programs, as tables. A new rule is a new row; how
+//! a command line is taken apart stands elsewhere.
+
+use std::borrow::Cow;
+
+use crate::place::{Place, Spot};
+use crate::shell::Word;
+use Level::{Ask, Deny};
+use Place::{Device, System};
+use Target::{All, Behind, Last, Rest, Value};
+
+/// How bad it is: the user may allow it, or nobody.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Level {
+    Ask,
+    Deny,
+}
+
+/// Names of programs, or of options; `*` stands for any end.
+type Names = &'static [&'static str];
+type When = fn(&Call) -> bool;
+
+pub const NETWORK: &str = "runs code from the network";
+pub const RUNS_LATER: &str = "changes a file that runs later";
+const WIPES: &str = "removes the root, a home or a system directory";
+const STARTS: &str = "runs code that starts programs";
+const DISCARDS: &str = "discards uncommitted work";
+
+/// Programs, a condition, the verdict, and a reason that completes "This …".
+/// The programs of [`FAMILIES`] are named with their subcommand.
+#[rustfmt::skip] // A table is read by its columns.
+pub const RULES: &[(Names, When, Level, &str)] = &[
+    (ROOT, always, Deny, "takes the rights of another user"),
+    (POWER, always, Deny, "turns the machine off"),
+    (&["init", "telinit"], |c| c.says(&["0", "6"]), Deny, "turns the machine off"),
+    (DELETE, |c| c.touches(System), Deny, WIPES),
+    (DELETE, |c| c.touches(Device), Deny, "destroys a disk"),
+    (DELETE, always, Ask, "deletes or empties files"),
+    (&["mv"], |c| c.takes(System), Deny, WIPES),
+    (&["rsync"], |c| c.flag("", &["delete"]) && c.touches(System), Deny, WIPES),
+    (&["rsync"], |c| c.flag("", &["delete"]), Ask, "deletes files"),
+    (FORMAT, |c| !looks(c) && c.touches(Device), Deny, "destroys a disk"),
+    (FORMAT, |c| !looks(c), Ask, "makes or changes a file system"),
+    (RIGHTS, |c| c.flag("R", &["recursive"]) && c.touches(System), Deny,
+        "changes the rights of the root, a home or a system directory"),
+    (&["chmod"], world_writable, Ask, "lets every user change a file"),
+    (&["crontab"], |c| !c.flag("l", &[]), Ask, "changes what runs later"),
+    (&["at", "batch"], |c| !c.flag("lq", &[]), Ask, "runs a command later"),
+    (AWK, |c| c.texts().any(|one| one.contains("system(")), Ask, STARTS),
+    (EDITORS, |c| c.texts().any(|one| one.contains('!')), Ask, STARTS),
+    (&["bsdtar", "tar"], |c| c.flag("", &["to-command", "checkpoint-action"]), Ask,
+        STARTS),
+    (&["bun", "deno", "npx"],
+        |c| c.operands().any(|one| one.text().starts_with("http")),
+        Ask, NETWORK),
+    (&["git push"], forces, Ask, "rewrites shared history"),
+    (&["git filter-branch", "git filter-repo"], always, Ask, "rewrites history"),
+    (&["git reset"], |c| c.flag("", &["hard"]), Ask, DISCARDS),
+    (&["git checkout"], |c| c.flag("f", &["force"]) || c.has(&["--", "."]), Ask,
+        DISCARDS),
+    (&["git switch"], |c| c.flag("fC", &["force", "discard-changes"]), Ask,
+        DISCARDS),
+    (&["git restore"], |c| !c.flag("S", &["staged"]) || c.flag("W", &["worktree"]),
+        Ask,
+        DISCARDS),
+    (&["git stash"], |c| c.says(&["drop", "clear"]), Ask, DISCARDS),
+    (&["git clean"], |c| !c.flag("n", &["dry-run"]), Ask, "deletes untracked files"),
+    (&["git rm"], |c| c.flag("rf", &["force"]) && !c.flag("", &["cached"]), Ask,
+        "deletes files"),
+    (&["git worktree"], |c| c.says(&["remove"]), Ask, "deletes files"),
+    (&["git branch"], |c| c.flag("Df", &["force"]), Ask, "drops commits"),
+    (&["git reflog"], |c| c.says(&["expire", "delete"]), Ask, "drops commits"),
+    (&["git gc"], |c| c.flag("", &["prune"]), Ask, "drops commits"),
+    (&["git update-ref"], |c| c.flag("d", &[]), Ask, "drops commits"),
+    (&["git config"], configures, Ask, "changes what git runs, or git everywhere"),
+];
+
+#[rustfmt::skip]
+const ROOT: Names = &[
+    "doas", "dzdo", "gosu", "machinectl", "pfexec", "pkexec", "run0", "su", "sudo",
+    "sudo-rs", "sudoedit",
+];
+#[rustfmt::skip]
+const POWER: Names = &[
+    "halt", "kexec", "poweroff", "reboot", "shutdown", "loginctl halt",
+    "loginctl poweroff", "loginctl reboot", "systemctl emergency", "systemctl halt",
+    "systemctl hibernate", "systemctl kexec", "systemctl poweroff",
+    "systemctl reboot",
+    "systemctl rescue", "systemctl soft-reboot", "systemctl suspend",
+];
+const DELETE: Names = &["rm", "shred", "srm", "truncate", "unlink"];
+#[rustfmt::skip]
+const FORMAT: Names = &[
+    "blkdiscard", "cfdisk", "cryptsetup", "diskutil", "fdisk", "gdisk", "mkdosfs",
+    "mke2fs", "mkfs", "mkfs.btrfs", "mkfs.exfat", "mkfs.ext2", "mkfs.ext3",
+    "mkfs.ext4",
+    "mkfs.f2fs", "mkfs.fat", "mkfs.minix", "mkfs.msdos", "mkfs.ntfs", "mkfs.vfat",
+    "mkfs.xfs", "mkntfs", "mkswap", "newfs*", "parted", "pvcreate", "sfdisk",
+    "sgdisk",
+    "wipefs",
+];
+const RIGHTS: Names = &["chattr", "chgrp", "chmod", "chown", "setfacl"];
+const AWK: Names = &["awk", "gawk", "mawk", "nawk"];
+const EDITORS: Names = &["ed", "ex", "nvim", "vi", "vim"];
+const COMPILERS: Names = &["c++", "cc", "clang*", "g++", "gcc", "rustc"];
+
+fn always(_: &Call) -> bool {
+    true
+}
+
+/// Disk tools only look with `-l`, `print` and the like.
+fn looks(call: &Call) -> bool {
+    call.flag("l", &["list"]) || call.has(&["print", "list", "info"])
+}
+
+/// `777`, `0666`, `o+w`, `a=rwx` ….
+fn world_writable(call: &Call) -> bool {
+    let Some(mode) = call.operands().next().map(Word::text) else { return false };
+    let others = |one: &str| {
+        let (who, rights) = one.split_once(['+', '=']).unwrap_or_default();
+        who.contains(['o', 'a']) && rights.contains('w')
+    };
+    let octal = mode.chars().all(|c| c.is_digit(8));
+    octal && mode.ends_with(['2', '3', '6', '7']) || mode.split(',').any(others)
+}
+
+/// `--force` in its spellings, `+branch`, and what deletes: `-d`, `:branch`.
+fn forces(call: &Call) -> bool {
+    let long = ["force", "force-with-lease", "delete", "mirror", "prune"];
+    let marked = |one: &Word| one.text().starts_with(['+', ':']);
+    call.flag("fd", &long) || call.operands().any(marked)
+}
+
+/// Sets (and does not only read) what git runs, or more than this repository.
+fn configures(call: &Call) -> bool {
+    let reads = call.flag("l", &["get", "get-all", "get-regexp", "list"]);
+    let wide = call.flag("ef", &["global", "system", "file", "edit"]);
+    let keys = || call.operands().filter(|one| one.text() != "set");
+    let sets = keys().count() > 1 || call.flag("e", &["edit", "unset"]);
+    sets && !reads && (wide || keys().any(|one| runs_programs(&one.text())))
+}
+
+/// Whether git runs the value of this setting (`NAME` or `NAME=VALUE`).
+pub fn runs_programs(setting: &str) -> bool {
+    let name = setting.split('=').next().unwrap_or_default().to_lowercase();
+    let sections = ["alias.", "credential.", "filter.", "include", "pager."];
+    let ends =
+        ["hookspath", "fsmonitor", "editor", "pager", "command", "cmd", "program"];
+    let section = sections.iter().any(|one| name.starts_with(one));
+    section || name.contains('.') && ends.iter().any(|one| name.ends_with(one))
+}
+
+/// Which words of a command name the files that it writes.
+pub enum Target {
+    /// Every operand.
+    All,
+    /// The last operand, if there is another one in front.
+    Last,
+    /// All operands but the first, which is a mode or a script.
+    Rest,
+    /// The value of an option: its letter and its long name.
+    Value(&'static str, &'static str),
+    /// What follows this text.
+    Behind(&'static str),
+}
+
+/// Programs that write files, when they do, and which files.
+#[rustfmt::skip]
+pub const WRITERS: &[(Names, When, Target)] = &[
+    (&["mkdir", "mkfifo", "mv", "rmdir", "tee", "touch"], always, All),
+    (&["cp", "install", "ln", "rsync", "scp"], always, Last),
+    (&["cp", "install", "ln", "mv"], always, Value("t", "target-directory")),
+    (RIGHTS, always, Rest),
+    (&["git clone"], always, Last),
+    (&["git worktree"], |c| c.says(&["add"]), Rest),
+    (&["gsed", "sed"], |c| c.flag("i", &["in-place"]), Rest),
+    (&["perl", "ruby"], |c| c.flag("i", &[]), All),
+    (&["dd"], always, Behind("of=")),
+    (COMPILERS, always, Value("o", "output")),
+    (&["curl", "sort"], always, Value("o", "output")),
+    (&["wget"], always, Value("O", "output-document")),
+    (&["wget"], always, Value("P", "directory-prefix")),
+    (&["unzip"], always, Value("d", "")),
+    (&["bsdtar", "tar"], |c| c.flag("x", &["extract"]) || c.first("x"),
+        Value("C", "directory")),
+];
+
+/// Programs that run the command behind them: their options that take a
+/// value, and how many operands stand in front of that command.
+#[rustfmt::skip]
+pub const WRAPPERS: &[(Names, (Names, usize))] = &[
+    (&["builtin", "busybox", "command", "nohup", "setsid", "toybox"], (&[], 0)),
+    (&["chroot", "flock"], (&["-E", "-w", "--timeout"], 1)),
+    (&["chrt", "taskset"], (&[], 1)),
+    (&["env"], (&["-C", "-u", "--chdir", "--unset"], 0)),
+    (&["exec"], (&["-a"], 0)),
+    (&["gtimeout", "timeout"], (&["-k", "-s", "--kill-after", "--signal"], 1)),
+    (&["ionice"], (&["-c", "-n", "--class", "--classdata"], 0)),
+    (&["ltrace", "strace"], (&["-e", "-o", "-p", "-s", "-u"], 0)),
+    (&["nice"], (&["-n", "--adjustment"], 0)),
+    (&["stdbuf"], (&["-e", "-i", "-o", "--error", "--input", "--output"], 0)),
+    (&["systemd-run"], (&["-p", "-u"], 0)),
+    (&["time"], (&["-f", "-o", "--format", "--output"], 0)),
+    (XARGS, (&["-E", "-I", "-L", "-P", "-a", "-d", "-j", "-n", "-s", "--arg-file",
+        "--delimiter", "--max-args", "--max-procs"], 0)),
+];
+/// Wrappers that put in words which arrive only when they run.
+pub const XARGS: Names = &["gxargs", "parallel", "xargs"];
+/// Programs that print their operands.
+pub const PRINTERS: Names = &["echo", "find", "ls", "printf"];
+
+/// Programs whose operands, put together, are shell text; as [`WRAPPERS`].
+#[rustfmt::skip]
+pub const EVALS: &[(Names, (Names, usize))] = &[
+    (&["eval", "trap"], (&[], 0)),
+    (&["ssh"], (&["-D", "-F", "-J", "-L", "-R", "-W", "-i", "-l", "-o", "-p"], 1)),
+    (&["watch"], (&["-n", "--interval"], 0)),
+];
+
+/// Programs whose subcommand decides, and their options that take a value.
+#[rustfmt::skip]
+pub const FAMILIES: &[(Names, Names)] = &[
+    (&["git"], &["-C", "-c", "--config-env", "--exec-path", "--git-dir",
+        "--namespace",
+        "--work-tree"]),
+    (&["loginctl", "systemctl"], &["-H", "-M", "-p", "-t", "--host", "--machine"]),
+];
+
+#[rustfmt::skip]
+pub const SHELLS: Names = &[
+    "ash", "bash", "csh", "dash", "fish", "ksh", "mksh", "rbash", "sh", "tcsh",
+    "zsh",
+];
+
+/// Other languages, and the options behind which code stands.
+pub const INTERPRETERS: &[(Names, Names)] = &[
+    (&["bun", "deno", "node", "nodejs"], &["-e", "-p", "--eval", "--print", "eval"]),
+    (&["lua*", "osascript", "rscript", "ruby*"], &["-e"]),
+    (&["perl*"], &["-e", "-E"]),
+    (&["php"], &["-r"]),
+    (&["powershell*", "pwsh"], &["-c", "-Command"]),
+    (&["pypy*", "python*"], &["-c"]),
+];
+/// Words by which such code deletes files or starts programs.
+#[rustfmt::skip]
+pub const STRONG_WORDS: Names = &[
+    "FileUtils", "Popen", "Remove", "b64decode", "child_process", "doShellScript",
+    "eval", "exec", "execFile", "execSync", "execl", "execv", "execvp", "fork",
+    "passthru", "popen", "qx", "remove", "removedirs", "rmSync", "rm_r", "rm_rf",
+    "rmdir",
+    "rmdirSync", "rmtree", "shell_exec", "shutil", "spawn", "spawnSync",
+    "subprocess",
+    "system", "truncate", "unlink", "unlinkSync", "urlopen",
+];
+
+pub const DOWNLOADERS: Names =
+    &["aria2c", "curl", "fetch", "nc", "ncat", "socat", "wget", "xh"];
+/// Programs that make text readable again. In front of a shell they hide it.
+pub const DECODERS: Names =
+    &["base32", "base64", "basenc", "openssl", "rev", "uudecode", "xxd"];
+
+/// What the row for `name` says.
+pub fn row<T: Copy>(table: &[(Names, T)], name: &str) -> Option<T> {
+    table.iter().find(|(names, _)| named(name, names)).map(|(_, rest)| *rest)
+}
+
+/// Whether `name` is in the list; `*` stands for any end.
+pub fn named(name: &str, list: &[&str]) -> bool {
+    list.iter().any(|one| match one.strip_suffix('*') {
+        Some(stem) => name.starts_with(stem),
+        None => *one == name,
+    })
+}
+
+/// A program's arguments, and the questions that a condition may ask.
+pub struct Call<'a> {
+    pub args: &'a [Word],
+    pub folder: &'a Spot,
+}
+
+impl Call<'_> {
+    fn texts(&self) -> impl Iterator<Item = Cow<'_, str>> {
+        self.args.iter().map(Word::text)
+    }
+
+    fn operands(&self) -> impl Iterator<Item = &Word> {
+        operands(self.args)
+    }
+
+    /// Whether one of these letters is set, or one of these long options,
+    /// which may be shortened as GNU programs allow.
+    fn flag(&self, letters: &str, long: &[&str]) -> bool {
+        let mut options = self.texts().take_while(|text| text != "--");
+        options.any(|text| match text.strip_prefix("--") {
+            None => text.starts_with('-') && text.contains(|c| letters.contains(c)),
+            Some(name) => {
+                let name = name.split('=').next().unwrap_or_default();
+                name.len() > 1 && long.iter().any(|one| one.starts_with(name))
+            }
+        })
+    }
+
+    /// Whether one of these words is the first operand.
+    fn says(&self, words: &[&str]) -> bool {
+        self.operands().next().is_some_and(|one| words.contains(&&*one.text()))
+    }
+
+    /// Whether the first operand begins with this text.
+    fn first(&self, start: &str) -> bool {
+        self.operands().next().is_some_and(|one| one.text().starts_with(start))
+    }
+
+    fn has(&self, words: &[&str]) -> bool {
+        self.texts().any(|text| words.contains(&&*text))
+    }
+
+    fn is_at(&self, word: &Word, place: Place) -> bool {
+        self.folder.join(word).place() == place
+    }
+
+    /// Whether an operand is such a place.
+    fn touches(&self, place: Place) -> bool {
+        self.operands().any(|one| self.is_at(one, place))
+    }
+
+    /// Whether an operand in front of the last one is such a place.
+    fn takes(&self, place: Place) -> bool {
+        let sources = self.operands().count().saturating_sub(1);
+        self.operands().take(sources).any(|one| self.is_at(one, place))
+    }
+
+    /// The files that such a target names.
+    pub fn written(&self, target: &Target) -> Vec<Word> {
+        match target {
+            All => self.operands().cloned().collect(),
+            Last => self.operands().skip(1).last().cloned().into_iter().collect(),
+            Rest => self.operands().skip(1).cloned().collect(),
+            Value(letter, long) => values(self.args, letter, long),
+            Behind(text) => {
+                self.args.iter().filter_map(|one| one.strip(text)).collect()
+            }
+        }
+    }
+}
+
+/// The arguments that are no options.
+pub fn operands(args: &[Word]) -> impl Iterator<Item = &Word> {
+    let mut ended = false;
+    args.iter().filter(move |word| {
+        let text = word.text();
+        let option = !ended && text.starts_with('-') && text.len() > 1;
+        ended |= text == "--";
+        !option
+    })
+}
+
+/// Divides arguments into options, with their values and `skip` operands, and
+/// what is behind them.
+pub fn divide<'a>(
+    args: &'a [Word],
+    valued: &[&str],
+    skip: usize,
+) -> (&'a [Word], &'a [Word]) {
+    let (mut at, mut skip) = (0, skip);
+    while let Some(text) = args.get(at).map(Word::text) {
+        if text == "--" {
+            at += 1 + skip;
+            break;
+        }
+        if valued.contains(&&*text) {
+            at += 1;
+        } else if !text.starts_with(['-', '+']) || text.len() == 1 {
+            if skip == 0 {
+                break;
+            }
+            skip -= 1;
+        }
+        at += 1;
+    }
+    args.split_at(at.min(args.len()))
+}
+
+/// The values of an option: `-o FILE`, `-oFILE`, `--output=FILE` ….
+pub fn values(args: &[Word], letter: &str, long: &str) -> Vec<Word> {
+    let mut found = Vec::new();
+    for (at, word) in args.iter().enumerate() {
+        let text = word.text();
+        let short = text.starts_with('-') && !text.starts_with("--");
+        let attached = match short {
+            true => word.strip("-").and_then(|one| one.strip(letter)),
+            false => word.strip("--").and_then(|one| one.strip(long)?.strip("=")),
+        };
+        let attached = attached.filter(|one| !one.parts.is_empty());
+        if short && text.ends_with(letter) || text.strip_prefix("--") == Some(long) {
+            found.extend(args.get(at + 1).cloned());
+        }
+        found.extend(attached);
+    }
+    found
+}

@@ -1,0 +1,116 @@
+//! What a command line has set so far: its current folder and its variables.
+//! `cd / && rm -rf *` is harmless word by word.
+
+use std::collections::HashMap;
+
+use crate::place::{Place, Spot};
+use crate::rules::operands;
+use crate::shell::{Part, Word};
+
+/// How many bytes of a value are worth remembering.
+const MAX_VALUE: usize = 1000;
+
+/// The state of a shell, as far as the text tells it.
+pub struct Session {
+    pub folder: Spot,
+    values: HashMap<String, Word>,
+}
+
+impl Session {
+    /// A shell that starts in the workspace.
+    pub fn new() -> Self {
+        // `rm${IFS}-rf` needs no blank.
+        let values = HashMap::from([("IFS".to_string(), Word::from(" "))]);
+        Session { folder: Spot::workspace(), values }
+    }
+
+    /// Where a path leads from the current folder.
+    pub fn place(&self, word: &Word) -> Place {
+        self.folder.join(word).place()
+    }
+
+    pub fn change_folder(&mut self, args: &[Word]) {
+        self.folder = match operands(args).next() {
+            Some(word) => self.folder.join(word),
+            None if args.is_empty() => Spot::home(),
+            None => Spot::unknown(), // `cd -`
+        };
+    }
+
+    pub fn set(&mut self, name: &str, value: &Word) {
+        let value = self.value(value);
+        // A value made of itself, again and again, would fill the memory.
+        if value.scripts().is_empty() && value.text().len() <= MAX_VALUE {
+            self.values.insert(name.into(), value);
+        } else {
+            self.values.remove(name);
+        }
+    }
+
+    /// `export NAME=value`.
+    pub fn declare(&mut self, args: &[Word]) {
+        for word in args {
+            let text = word.text();
+            let name = text.split('=').next().unwrap_or_default();
+            if let Some(value) = word.strip(&format!("{name}=")) {
+                self.set(name, &value);
+            }
+        }
+    }
+
+    /// `for NAME in a b`: the value that leads to the worst place stands for
+    /// all, and a pattern for those that do no harm.
+    pub fn bind(&mut self, args: &[Word]) {
+        let [name, _, values @ ..] = args else { return };
+        let Some(worst) = values.iter().max_by_key(|one| self.place(one)) else {
+            return;
+        };
+        let any = Word { parts: vec![Part::Glob('*')] };
+        let harmless = values.len() > 1 && self.place(worst) == Place::Inside;
+        self.set(&name.text(), if harmless { &any } else { worst });
+    }
+
+    /// What a part stands for, and whether the shell will split it at blanks.
+    fn known<'a>(&'a self, part: &'a Part) -> (&'a [Part], bool) {
+        let itself = (std::slice::from_ref(part), false);
+        let Part::Variable { name, quoted, .. } = part else { return itself };
+        self.values.get(name).map_or(itself, |value| (&value.parts, !quoted))
+    }
+
+    /// The word with the variables that are known, in one piece.
+    pub fn value(&self, word: &Word) -> Word {
+        word.parts.iter().flat_map(|part| self.known(part).0).cloned().collect()
+    }
+
+    /// The words that the shell makes of this one. A variable that is empty
+    /// vanishes.
+    pub fn expand(&self, word: &Word) -> Vec<Word> {
+        let (mut words, mut now) = (Vec::new(), Word::default());
+        for part in &word.parts {
+            let (value, splits) = self.known(part);
+            for part in value {
+                let Part::Text(text) = part else {
+                    now.add(part.clone());
+                    continue;
+                };
+                let blank = |c| splits && " \t\n".contains(c);
+                for (at, piece) in text.split(blank).enumerate() {
+                    if at > 0 && !now.parts.is_empty() {
+                        words.push(std::mem::take(&mut now));
+                    }
+                    now.add(Part::Text(piece.into()));
+                }
+            }
+        }
+        if !now.parts.is_empty() || word.parts.is_empty() {
+            words.push(now);
+        }
+        words
+    }
+}
+
+impl Default for Session {
+    fn default() -> Self {
+        Session::new()
+    }
+}
