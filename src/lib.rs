@@ -40,3 +40,6 @@ pub mod hooks;
 
 #[path = "../chapters/s05-todo/todo.rs"]
 pub mod todo;
+
+#[path = "../chapters/s06-subagent/subagent.rs"]
+pub mod subagent;

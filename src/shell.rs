@@ -227,3 +227,194 @@ impl Word {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every command, as the texts of its words.
+    fn commands(text: &str) -> Vec<Vec<String>> {
+        let words =
+            |one: &Command| one.words.iter().map(|w| w.text().into()).collect();
+        parse(text).commands().into_iter().map(words).collect()
+    }
+
+    fn words(text: &str) -> Vec<String> {
+        commands(text).into_iter().next().unwrap_or_default()
+    }
+
+    #[test]
+    fn quotes_make_words_and_vanish() {
+        assert_eq!(
+            words(r#"r''m 'a b' "c d" e\ f ''"#),
+            ["rm", "a b", "c d", "e f", ""]
+        );
+        assert_eq!(words(r#""a\"b" "\x" '\x' \x"#), ["a\"b", r"\x", r"\x", "x"]);
+        assert_eq!(words(r"$'\x72\155\t\'\u00fc' $'\q'"), ["rm\t'ü", "q"]);
+        assert_eq!(words("rm \\\n  -rf\t a\\\nb"), ["rm", "-rf", "ab"]);
+    }
+
+    #[test]
+    fn expansions_stay_apart_from_text() {
+        let script = parse(r#"echo '$A' "$A" $A ~/x *.rs a{b,c}"#);
+        let words = &script.pipelines[0].commands[0].words;
+        assert_eq!(words[1].literal().as_deref(), Some("$A"));
+        let quotes = [(2, true), (3, false)];
+        for (at, quoted) in quotes {
+            let (name, rest) = ("A".into(), Word::default());
+            assert_eq!(words[at].parts, [Part::Variable { name, rest, quoted }]);
+        }
+        assert_eq!(
+            words[4].parts,
+            [Part::variable("HOME"), Part::Text("/x".into())]
+        );
+        assert_eq!(words[5].parts[0], Part::Glob('*'));
+        assert_eq!(words[6].parts[1], Part::Glob('{'));
+        assert_eq!(words[3].literal(), None);
+    }
+
+    #[test]
+    fn chains_become_pipelines() {
+        let script = parse("a; b && c | d |\n e & f || g\nh");
+        let sizes: Vec<_> =
+            script.pipelines.iter().map(|one| one.commands.len()).collect();
+        assert_eq!(sizes, [1, 1, 3, 1, 1, 1]);
+        let behind: Vec<_> =
+            script.pipelines.iter().map(|one| one.background).collect();
+        assert_eq!(behind, [false, false, true, false, false, false]);
+        assert_eq!(script.flaw, None);
+    }
+
+    #[test]
+    fn what_runs_inside_is_found() {
+        for text in [
+            "echo $(b)",
+            "echo \"`b`\"",
+            "echo \"$(b)\"",
+            "echo ${x:-$(b)}",
+            "echo <(b)",
+            "x=$(b)",
+            "x=(1 $(b))",
+            "x[$(b)]=1",
+            "echo $((1 + $(b)))",
+            "(b)",
+            "{ b; }",
+            "f() { b; }",
+            "function f { b; }",
+            "if b; then c; fi",
+            "while a; do b; done",
+            "! b",
+            "case x in x) b;; esac",
+            "case x in (y|z) ;; (x) b; esac",
+            "[[ a > c ]] && b",
+            "for i in a; do b; done",
+            "cat <<E\n$(b)\nE",
+            "a <<E\n'\nE\nb",
+            "# '\nb",
+            "cat <<'A' <<B\n(\nA\n(\nB\nb",
+            "for ((i=0; i<3; i++)); do b; done",
+        ] {
+            assert!(commands(text).contains(&vec!["b".to_string()]), "{text}");
+            assert_eq!(parse(text).flaw, None, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_does_not_run_is_not_found() {
+        for text in [
+            "echo 'a; b'",
+            "echo \"a | b\"",
+            "a # ; b",
+            "a \\; b",
+            "cat <<'E'\n$(b)\nE",
+            "[[ x && b ]]",
+            "case x in b) ;; esac",
+            "x=(a b)",
+            "(( a | b ))",
+            "echo $((a|b))",
+            "cat <<-E\n\tb\n\tE",
+            "grep x <<< b",
+        ] {
+            assert!(!commands(text).contains(&vec!["b".to_string()]), "{text}");
+            assert_eq!(parse(text).flaw, None, "{text}");
+        }
+    }
+
+    #[test]
+    fn redirects_tell_what_they_write() {
+        let text = "a 2>x >>y >|z &>v <r 2>&1 >&w <<< t <>u >&- {fd}>q";
+        let script = parse(text);
+        let redirects = &script.pipelines[0].commands[0].redirects;
+        let written = redirects.iter().filter_map(Redirect::written).map(Word::text);
+        assert_eq!(written.collect::<Vec<_>>(), ["x", "y", "z", "v", "w", "u", "q"]);
+        let documents =
+            redirects.iter().filter_map(Redirect::document).map(Word::text);
+        assert_eq!(documents.collect::<Vec<_>>(), ["t"]);
+        assert_eq!(words(text), ["a"]);
+    }
+
+    #[test]
+    fn here_documents_end_where_the_shell_ends_them() {
+        let script = parse("cat <<'A B' - <<\\C\n$x\n A B\nA B\ny\nC\nnext");
+        let redirects = &script.pipelines[0].commands[0].redirects;
+        let texts: Vec<_> = redirects.iter().map(|one| one.target.text()).collect();
+        assert_eq!(texts, ["$x\n A B\n", "y\n"]);
+        assert_eq!(script.pipelines.len(), 2);
+    }
+
+    #[test]
+    fn assignments_stand_in_front() {
+        let script = parse("A=1 B+='x y' C[2]=$D cmd E=2");
+        let command = &script.pipelines[0].commands[0];
+        let names: Vec<_> =
+            command.assignments.iter().map(|(name, _)| name).collect();
+        assert_eq!(names, ["A", "B", "C"]);
+        assert_eq!(command.words.len(), 2);
+    }
+
+    #[test]
+    fn functions_and_groups_keep_their_body() {
+        let script = parse(":(){ :|:& };: ; f ( ) (x) ; { y; } > z");
+        let all: Vec<_> =
+            script.pipelines.iter().map(|one| &one.commands[0]).collect();
+        assert_eq!(all[0].function.as_deref(), Some(":"));
+        assert!(
+            all[0].body.as_ref().is_some_and(|body| body.pipelines[0].background)
+        );
+        assert_eq!(all[2].function.as_deref(), Some("f"));
+        assert!(all[2].subshell && !all[3].subshell);
+        assert_eq!(all[3].redirects.len(), 1);
+    }
+
+    #[test]
+    fn broken_text_is_told_and_read_as_far_as_it_goes() {
+        for text in
+            ["rm x; echo 'a", "rm x; echo \"a", "rm x; (a", "rm x; $(a", "rm x; `a"]
+        {
+            assert!(parse(text).flaw.is_some(), "{text}");
+            assert_eq!(words(text), ["rm", "x"], "{text}");
+        }
+        assert!(parse(&"$(".repeat(5000)).flaw.is_some());
+        assert_eq!(parse("").pipelines, []);
+    }
+
+    #[test]
+    fn text_can_be_read_again() {
+        let word =
+            &parse("x \"rm $A ${B:-c} $(d)\"").pipelines[0].commands[0].words[1];
+        assert_eq!(word.text(), "rm ${A} ${B} ${?}");
+        let again = parse(&format!("\"{}\"", word.text()));
+        assert_eq!(again.pipelines[0].commands[0].words[0].text(), word.text());
+    }
+
+    #[test]
+    fn words_are_taken_apart_and_put_together() {
+        let word = Word::from("of=/dev/sda");
+        assert_eq!(word.strip("of="), Some(Word::from("/dev/sda")));
+        assert_eq!(word.strip("if="), None);
+        let replaced = Word::from("a{}b{}").replaced("{}", &Word::from("/"));
+        assert_eq!(replaced, Word::from("a/b/"));
+        let joined = Word::joined(&[Word::from("a"), Word::from("b")]);
+        assert_eq!(joined, Word::from("a b "));
+    }
+}

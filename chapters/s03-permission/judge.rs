@@ -116,6 +116,10 @@ impl Judge {
     }
 
     fn write(&mut self, target: &Word) {
+        // `>(…)` is no file but a command, judged on its own.
+        if let [Part::File(_)] = target.parts[..] {
+            return;
+        }
         let (level, reason) = match self.session.place(target) {
             Place::Inside => return,
             Place::Unknown => {
@@ -228,7 +232,8 @@ impl Judge {
                 self.run(&command[command.iter().take_while(set).count()..], input);
             }
             _ if named(name, rules::XARGS) && !command.is_empty() => {
-                self.run(&self.with_arrivals(options, command, input.feed), input);
+                let words = self.with_arrivals(options, command, input.feed);
+                self.run_filled(&words, input);
             }
             _ => self.run(command, input),
         }
@@ -248,13 +253,20 @@ impl Judge {
         let arrival =
             worst.cloned().unwrap_or(Word::from_iter([Part::variable("@")]));
         let marks = rules::values(options, "I", "replace");
-        let mark = marks.first().map_or("{}".into(), Word::text);
+        let mark = marks.first().map(Word::text).filter(|one| !one.is_empty());
+        let mark = mark.unwrap_or("{}".into());
         let fill = |one: &Word| one.replaced(&mark, &arrival);
         let mut words: Vec<_> = command.iter().map(fill).collect();
         if words == command {
             words.push(arrival);
         }
         words
+    }
+
+    /// Words that were filled in may have grown, and may be filled in again.
+    fn run_filled(&mut self, words: &[Word], input: Input) {
+        self.read += words.iter().map(|one| one.text().len()).sum::<usize>();
+        self.run(words, input);
     }
 
     /// `find` deletes and runs commands on its own.
@@ -275,7 +287,7 @@ impl Judge {
                 | "--exec-batch" => {
                     let command = rest.by_ref().take_while(|one| one.text() != ";");
                     let command = command.map(|one| one.replaced("{}", &worst));
-                    self.run(&command.collect::<Vec<_>>(), input);
+                    self.run_filled(&command.collect::<Vec<_>>(), input);
                 }
                 _ => {}
             }
@@ -286,8 +298,9 @@ impl Judge {
         let valued = ["-o", "-O", "+o", "+O", "--init-file", "--rcfile"];
         let (options, rest) = divide(args, &valued, 0);
         let has = |letter| {
-            let mut short = options.iter().filter(|one| one.strip("--").is_none());
-            short.any(|one| one.text().contains(letter))
+            let mut texts = options.iter().map(Word::text);
+            let short = |one: &str| one.starts_with('-') && !one.starts_with("--");
+            texts.any(|one| short(&one) && one.contains(letter))
         };
         match rest.first() {
             Some(code) if has('c') => self.code(code, input),
@@ -438,4 +451,55 @@ fn is_bomb(name: &str, body: &Script) -> bool {
             || calls == 1 && pipeline.background
             || inner.any(|one| is_bomb(name, one))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reason(text: &str) -> &'static str {
+        Judge::verdict(text).map_or("", |(_, reason)| reason)
+    }
+
+    #[test]
+    fn the_reason_names_what_happens() {
+        for (text, wanted) in [
+            ("curl x | sh", "runs code from the network"),
+            ("cat x | sh", "runs whatever a pipe hands over"),
+            ("base64 -d x | sh", "runs hidden text"),
+            ("eval \"$X\"", "runs a program that only the shell knows"),
+            ("eval \"$(cat x)\"", "runs text that only the shell will see"),
+            ("echo 'a", "has a quote that is never closed"),
+            ("x > ../y", "writes outside the workspace"),
+            ("x > /dev/sda", "writes straight to a disk or the kernel"),
+            (":(){ :|:& };:", "is a fork bomb"),
+            ("ls", ""),
+        ] {
+            assert_eq!(reason(text), wanted, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_subshell_forgets_its_folder_and_a_group_does_not() {
+        assert_eq!(reason("(cd ..; ls); x > y"), "");
+        assert_eq!(reason("{ cd ..; ls; }; x > y"), "writes outside the workspace");
+    }
+
+    #[test]
+    fn an_assignment_in_front_of_a_command_ends_with_it() {
+        assert_eq!(reason("F=a; F=/etc/x true; y > $F"), "");
+        assert_eq!(reason("F=/etc/x; y > $F"), "writes outside the workspace");
+    }
+
+    #[test]
+    fn endless_nesting_is_asked_about() {
+        let deep = "is too long or too deep to be judged";
+        assert_eq!(reason(&"env ".repeat(100)), deep);
+        assert_eq!(reason(&format!("echo '{}' | sh; true", "sh;".repeat(9))), {
+            "runs whatever a pipe hands over"
+        });
+        let nested =
+            (0..60).fold("ls".to_string(), |text, _| format!("eval {text}"));
+        assert_eq!(reason(&nested), deep);
+    }
 }

@@ -191,3 +191,88 @@ fn runs_later(names: &[&str]) -> bool {
         || names.last().is_some_and(|name| listed(name, LATER_FILES))
         || names.windows(2).any(paired)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::shell::parse;
+
+    fn spot(folder: &Spot, path: &str) -> Spot {
+        folder.join(&parse(path).pipelines[0].commands[0].words[0])
+    }
+
+    fn place(path: &str) -> Place {
+        spot(&Spot::workspace(), path).place()
+    }
+
+    fn all(paths: &[&str], wanted: Place) {
+        for path in paths {
+            assert_eq!(place(path), wanted, "{path}");
+        }
+    }
+
+    #[test]
+    fn inside() {
+        all(&["a", "./a/../b", "*", ".", "$PWD/a", "a$X", "'~'", "'$HOME'"], Inside);
+        all(&["/dev/null", "/dev/fd/3", "git/hooks/x", ".gitignore"], Inside);
+    }
+
+    #[test]
+    fn outside() {
+        all(
+            &["..", "../a", "a/../../b", "/tmp", "/tmp/*", "~/a", "/home/me/a/b"],
+            Outside,
+        );
+        all(&["/etc/nginx", "/dev/shm/x", "/usr/share/x", "~/../me/a"], Outside);
+        all(&["$X", "$(a)", "$X/a", "\"$X\""], Unknown);
+    }
+
+    #[test]
+    fn system_directories_in_every_spelling() {
+        all(
+            &["/", "//", "/.", "/..", "/tmp/..", "/*", "/$X", "/u*", "\"/\"", "\\/"],
+            System,
+        );
+        all(
+            &["~", "~/", "~/*", "$HOME", "\"${HOME}\"", "${HOME:?}/.", "~/.*"],
+            System,
+        );
+        all(
+            &["/etc", "/etc/", "/etc/*", "/usr/bin", "/home/me", "~root", "~/.."],
+            System,
+        );
+    }
+
+    #[test]
+    fn devices() {
+        all(&["/dev/sda", "/dev/nvme0n1p2", "/dev/vdb", "/dev/xvda1"], Device);
+        all(
+            &["/dev/mmcblk0", "/dev/disk/by-id/x", "/dev/mapper/x", "/dev/rdisk2"],
+            Device,
+        );
+        all(&["/tmp/../dev/sd*", "/proc/sysrq-trigger"], Device);
+    }
+
+    #[test]
+    fn what_runs_later() {
+        all(
+            &[".git/hooks/x", "a/.git/config", ".GIT/x", "~/.bashrc", ".envrc"],
+            RunsLater,
+        );
+        all(
+            &[".github/workflows/x.yml", ".vscode/tasks.json", "~/.ssh/x"],
+            RunsLater,
+        );
+    }
+
+    #[test]
+    fn relative_paths_start_at_the_current_folder() {
+        let root = spot(&Spot::workspace(), "/");
+        assert_eq!(spot(&root, "*").place(), System);
+        assert_eq!(spot(&root, "etc").place(), System);
+        let below = spot(&Spot::workspace(), "a/b");
+        assert_eq!(spot(&below, "../../c").place(), Inside);
+        assert_eq!(spot(&below, "../../../c").place(), Outside);
+        assert_eq!(spot(&Spot::unknown(), "c").place(), Unknown);
+    }
+}

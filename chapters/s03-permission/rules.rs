@@ -37,8 +37,8 @@ pub const RULES: &[(Names, When, Level, &str)] = &[
     (DELETE, |c| c.touches(Device), Deny, "destroys a disk"),
     (DELETE, always, Ask, "deletes or empties files"),
     (&["mv"], |c| c.takes(System), Deny, WIPES),
-    (&["rsync"], |c| c.flag("", &["delete"]) && c.touches(System), Deny, WIPES),
-    (&["rsync"], |c| c.flag("", &["delete"]), Ask, "deletes files"),
+    (&["rsync"], |c| mirrors(c) && c.touches(System), Deny, WIPES),
+    (&["rsync"], mirrors, Ask, "deletes files"),
     (FORMAT, |c| !looks(c) && c.touches(Device), Deny, "destroys a disk"),
     (FORMAT, |c| !looks(c), Ask, "makes or changes a file system"),
     (RIGHTS, |c| c.flag("R", &["recursive"]) && c.touches(System), Deny,
@@ -48,11 +48,9 @@ pub const RULES: &[(Names, When, Level, &str)] = &[
     (&["at", "batch"], |c| !c.flag("lq", &[]), Ask, "runs a command later"),
     (AWK, |c| c.texts().any(|one| one.contains("system(")), Ask, STARTS),
     (EDITORS, |c| c.texts().any(|one| one.contains('!')), Ask, STARTS),
-    (&["bsdtar", "tar"], |c| c.flag("", &["to-command", "checkpoint-action"]), Ask,
-        STARTS),
-    (&["bun", "deno", "npx"],
-        |c| c.operands().any(|one| one.text().starts_with("http")),
-        Ask, NETWORK),
+    (TAR, |c| c.flag("", &["to-command", "checkpoint-action"]), Ask, STARTS),
+    (&["bun", "deno", "npx"], |c| c.texts().any(|one| one.starts_with("http")), Ask,
+        NETWORK),
     (&["git push"], forces, Ask, "rewrites shared history"),
     (&["git filter-branch", "git filter-repo"], always, Ask, "rewrites history"),
     (&["git reset"], |c| c.flag("", &["hard"]), Ask, DISCARDS),
@@ -61,8 +59,7 @@ pub const RULES: &[(Names, When, Level, &str)] = &[
     (&["git switch"], |c| c.flag("fC", &["force", "discard-changes"]), Ask,
         DISCARDS),
     (&["git restore"], |c| !c.flag("S", &["staged"]) || c.flag("W", &["worktree"]),
-        Ask,
-        DISCARDS),
+        Ask, DISCARDS),
     (&["git stash"], |c| c.says(&["drop", "clear"]), Ask, DISCARDS),
     (&["git clean"], |c| !c.flag("n", &["dry-run"]), Ask, "deletes untracked files"),
     (&["git rm"], |c| c.flag("rf", &["force"]) && !c.flag("", &["cached"]), Ask,
@@ -85,27 +82,31 @@ const POWER: Names = &[
     "halt", "kexec", "poweroff", "reboot", "shutdown", "loginctl halt",
     "loginctl poweroff", "loginctl reboot", "systemctl emergency", "systemctl halt",
     "systemctl hibernate", "systemctl kexec", "systemctl poweroff",
-    "systemctl reboot",
-    "systemctl rescue", "systemctl soft-reboot", "systemctl suspend",
+    "systemctl reboot", "systemctl rescue", "systemctl soft-reboot",
+    "systemctl suspend",
 ];
 const DELETE: Names = &["rm", "shred", "srm", "truncate", "unlink"];
 #[rustfmt::skip]
 const FORMAT: Names = &[
     "blkdiscard", "cfdisk", "cryptsetup", "diskutil", "fdisk", "gdisk", "mkdosfs",
     "mke2fs", "mkfs", "mkfs.btrfs", "mkfs.exfat", "mkfs.ext2", "mkfs.ext3",
-    "mkfs.ext4",
-    "mkfs.f2fs", "mkfs.fat", "mkfs.minix", "mkfs.msdos", "mkfs.ntfs", "mkfs.vfat",
-    "mkfs.xfs", "mkntfs", "mkswap", "newfs*", "parted", "pvcreate", "sfdisk",
-    "sgdisk",
-    "wipefs",
+    "mkfs.ext4", "mkfs.f2fs", "mkfs.fat", "mkfs.minix", "mkfs.msdos", "mkfs.ntfs",
+    "mkfs.vfat", "mkfs.xfs", "mkntfs", "mkswap", "newfs*", "parted", "pvcreate",
+    "sfdisk", "sgdisk", "wipefs",
 ];
 const RIGHTS: Names = &["chattr", "chgrp", "chmod", "chown", "setfacl"];
 const AWK: Names = &["awk", "gawk", "mawk", "nawk"];
+const TAR: Names = &["bsdtar", "tar"];
 const EDITORS: Names = &["ed", "ex", "nvim", "vi", "vim"];
 const COMPILERS: Names = &["c++", "cc", "clang*", "g++", "gcc", "rustc"];
 
 fn always(_: &Call) -> bool {
     true
+}
+
+/// `--delete`, `--del`, `--delete-after` ….
+fn mirrors(call: &Call) -> bool {
+    call.texts().any(|one| one.starts_with("--del"))
 }
 
 /// Disk tools only look with `-l`, `print` and the like.
@@ -181,7 +182,7 @@ pub const WRITERS: &[(Names, When, Target)] = &[
     (&["wget"], always, Value("O", "output-document")),
     (&["wget"], always, Value("P", "directory-prefix")),
     (&["unzip"], always, Value("d", "")),
-    (&["bsdtar", "tar"], |c| c.flag("x", &["extract"]) || c.first("x"),
+    (TAR, |c| c.flag("x", &["extract"]) || c.first("x"),
         Value("C", "directory")),
 ];
 
@@ -221,8 +222,7 @@ pub const EVALS: &[(Names, (Names, usize))] = &[
 #[rustfmt::skip]
 pub const FAMILIES: &[(Names, Names)] = &[
     (&["git"], &["-C", "-c", "--config-env", "--exec-path", "--git-dir",
-        "--namespace",
-        "--work-tree"]),
+        "--namespace", "--work-tree"]),
     (&["loginctl", "systemctl"], &["-H", "-M", "-p", "-t", "--host", "--machine"]),
 ];
 
@@ -247,10 +247,8 @@ pub const STRONG_WORDS: Names = &[
     "FileUtils", "Popen", "Remove", "b64decode", "child_process", "doShellScript",
     "eval", "exec", "execFile", "execSync", "execl", "execv", "execvp", "fork",
     "passthru", "popen", "qx", "remove", "removedirs", "rmSync", "rm_r", "rm_rf",
-    "rmdir",
-    "rmdirSync", "rmtree", "shell_exec", "shutil", "spawn", "spawnSync",
-    "subprocess",
-    "system", "truncate", "unlink", "unlinkSync", "urlopen",
+    "rmdir", "rmdirSync", "rmtree", "shell_exec", "shutil", "spawn", "spawnSync",
+    "subprocess", "system", "truncate", "unlink", "unlinkSync", "urlopen",
 ];
 
 pub const DOWNLOADERS: Names =
@@ -397,4 +395,81 @@ pub fn values(args: &[Word], letter: &str, long: &str) -> Vec<Word> {
         found.extend(attached);
     }
     found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn args(text: &str) -> Vec<Word> {
+        text.split(' ').map(Word::from).collect()
+    }
+
+    fn texts<'a>(words: impl IntoIterator<Item = &'a Word>) -> Vec<String> {
+        words.into_iter().map(|word| word.text().into_owned()).collect()
+    }
+
+    #[test]
+    fn a_flag_is_found_in_every_spelling() {
+        for text in
+            ["-r", "-fr", "--recursive", "--recurs", "x -r", "--recursive=yes"]
+        {
+            let (args, folder) = (args(text), &Spot::workspace());
+            assert!(
+                Call { args: &args, folder }.flag("rR", &["recursive"]),
+                "{text}"
+            );
+        }
+        for text in ["r", "-f", "-- -r", "--force", "--r", "x"] {
+            let (args, folder) = (args(text), &Spot::workspace());
+            assert!(
+                !Call { args: &args, folder }.flag("rR", &["recursive"]),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn values_are_found_in_every_spelling() {
+        for text in ["-o x", "-ox", "-sSo x", "--output x", "--output=x"] {
+            assert_eq!(texts(&values(&args(text), "o", "output")), ["x"], "{text}");
+        }
+        assert_eq!(texts(&values(&args("o x -p y"), "o", "output")), [""; 0]);
+    }
+
+    #[test]
+    fn operands_are_what_is_no_option() {
+        assert_eq!(texts(operands(&args("-a x - -- -b"))), ["x", "-", "-b"]);
+    }
+
+    #[test]
+    fn arguments_are_divided_behind_options_and_their_values() {
+        let args = args("-k 5 -v 10 rm -rf /");
+        let (front, command) = divide(&args, &["-k"], 1);
+        assert_eq!(texts(front), ["-k", "5", "-v", "10"]);
+        assert_eq!(texts(command), ["rm", "-rf", "/"]);
+        assert_eq!(divide(&args[..1], &["-k"], 1).1, []);
+    }
+
+    #[test]
+    fn modes_that_let_everybody_write() {
+        let judge = |mode: &str| {
+            world_writable(&Call { args: &args(mode), folder: &Spot::workspace() })
+        };
+        for mode in ["777", "0666", "1777", "o+w", "a+rwx", "u=rw,o=rw", "go=w"] {
+            assert!(judge(mode), "{mode}");
+        }
+        for mode in ["755", "644", "+x", "u+w", "go-w", "a+r", "u=rwX,go=rX"] {
+            assert!(!judge(mode), "{mode}");
+        }
+    }
+
+    #[test]
+    fn every_reason_completes_a_sentence() {
+        for (_, _, _, reason) in RULES {
+            let verb = reason.split(' ').next().unwrap();
+            assert!(verb.ends_with('s') && verb == verb.to_lowercase(), "{reason}");
+            assert!(!reason.ends_with('.'), "{reason}");
+        }
+    }
 }

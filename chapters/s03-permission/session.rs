@@ -19,9 +19,10 @@ pub struct Session {
 impl Session {
     /// A shell that starts in the workspace.
     pub fn new() -> Self {
-        // `rm${IFS}-rf` needs no blank.
-        let values = HashMap::from([("IFS".to_string(), Word::from(" "))]);
-        Session { folder: Spot::workspace(), values }
+        // `rm${IFS}-rf` needs no blank, `$SHELL -c` no name.
+        let set = [("IFS", " "), ("SHELL", "sh"), ("BASH", "bash")];
+        let values = set.map(|(name, value)| (name.to_string(), Word::from(value)));
+        Session { folder: Spot::workspace(), values: values.into() }
     }
 
     /// Where a path leads from the current folder.
@@ -31,9 +32,9 @@ impl Session {
 
     pub fn change_folder(&mut self, args: &[Word]) {
         self.folder = match operands(args).next() {
+            None => Spot::home(),
+            Some(word) if word.text() == "-" => Spot::unknown(),
             Some(word) => self.folder.join(word),
-            None if args.is_empty() => Spot::home(),
-            None => Spot::unknown(), // `cd -`
         };
     }
 
@@ -112,5 +113,66 @@ impl Session {
 impl Default for Session {
     fn default() -> Self {
         Session::new()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::shell::parse;
+
+    fn words(text: &str) -> Vec<Word> {
+        parse(text).pipelines[0].commands[0].words.clone()
+    }
+
+    fn expanded(session: &Session, text: &str) -> Vec<String> {
+        let all = words(text).into_iter().flat_map(|word| session.expand(&word));
+        all.map(|word| word.text().into_owned()).collect()
+    }
+
+    #[test]
+    fn values_split_unless_they_are_quoted() {
+        let mut session = Session::new();
+        session.set("A", &Word::from(" rm  -rf /"));
+        session.set("B", &Word::default());
+        assert_eq!(expanded(&session, "x$A $B y"), ["x", "rm", "-rf", "/", "y"]);
+        assert_eq!(expanded(&session, "\"x$A\" '' $C"), ["x rm  -rf /", "", "${C}"]);
+        assert_eq!(expanded(&session, "rm${IFS}-rf$IFS/"), ["rm", "-rf", "/"]);
+    }
+
+    #[test]
+    fn values_may_hold_values_but_do_not_grow_without_end() {
+        let mut session = Session::new();
+        session.set("A", &words("/e")[0]);
+        session.set("A", &words("${A}tc")[0]);
+        assert_eq!(expanded(&session, "$A"), ["/etc"]);
+        for _ in 0..100 {
+            session.set("A", &words("$A$A")[0]);
+            assert!(session.value(&words("$A")[0]).text().len() <= MAX_VALUE);
+        }
+        session.set("A", &words("$(ls)")[0]);
+        assert_eq!(expanded(&session, "$A"), ["${A}"]);
+    }
+
+    #[test]
+    fn a_loop_stands_for_its_worst_value() {
+        let mut session = Session::new();
+        session.bind(&words("for d in a / b")[1..]);
+        assert_eq!(session.place(&session.value(&words("$d")[0])), Place::System);
+        session.bind(&words("for d in a b")[1..]);
+        assert_eq!(expanded(&session, "$d/x"), ["*/x"]);
+    }
+
+    #[test]
+    fn cd_moves_the_folder() {
+        let mut session = Session::new();
+        for (args, place) in [("a", Place::Inside), ("..", Place::Inside)] {
+            session.change_folder(&words(args));
+            assert_eq!(session.place(&Word::from("x")), place);
+        }
+        session.change_folder(&words("-"));
+        assert_eq!(session.place(&Word::from("x")), Place::Unknown);
+        session.change_folder(&[]);
+        assert_eq!(session.place(&Word::from("*")), Place::System);
     }
 }

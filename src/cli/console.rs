@@ -107,7 +107,9 @@ impl Console for Labelled {
 }
 
 fn prefixed(label: &str, text: &str) -> String {
-    let lines = text.split('\n').map(|line| format!("{label} {line}"));
+    let lines = text
+        .split('\n')
+        .map(|line| format!("{label} {line}").trim_end().to_string());
     lines.collect::<Vec<_>>().join("\n")
 }
 

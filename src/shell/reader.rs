@@ -284,8 +284,9 @@ impl<'a> Reader<'a> {
     fn assignment(&mut self, command: &mut Command) -> bool {
         let start = self.at;
         let name = self.take_while(is_name);
+        let mut index = "";
         if self.eat("[") {
-            self.take_while(|c| !"]\n;&|".contains(c));
+            index = self.take_while(|c| !"]\n;&|".contains(c));
             self.eat("]");
         }
         self.eat("+");
@@ -294,13 +295,11 @@ impl<'a> Reader<'a> {
             self.at = start;
             return false;
         }
-        let value = match self.eat("(") {
-            true => Word {
-                parts: self.data(")").into_iter().flat_map(|w| w.parts).collect(),
-            },
-            false => self.word(),
-        };
-        command.assignments.push((name.into(), value));
+        let words = if self.eat("(") { self.data(")") } else { vec![self.word()] };
+        // An index may run something, too.
+        let index = self.inner(index, |one| one.text(None));
+        let all = words.into_iter().chain([index]).flat_map(|word| word.parts);
+        command.assignments.push((name.into(), all.collect()));
         true
     }
 
@@ -481,25 +480,30 @@ impl<'a> Reader<'a> {
             return word.add(Part::Output(self.script(")")));
         }
         let mut rest = Word::default();
-        let name = match self.peek() {
-            Some(c) if is_name(c) && !c.is_ascii_digit() => self.take_while(is_name),
-            Some(c) if c.is_ascii_digit() || "@*#?-$!".contains(c) => {
-                self.at += 1;
-                &self.text[self.at - 1..self.at]
-            }
-            Some('{') => {
-                self.at += 1;
-                let start = self.at;
-                // `${#x}` and `${!x}` are not the value of `x`.
-                self.take_while(|c| c == '#' || c == '!');
-                self.take_while(is_name);
-                let name = &self.text[start..self.at];
-                rest = self.deeper(|reader| reader.text(Some('}')));
-                name
-            }
-            _ => return word.push('$'),
+        let name = if self.eat("{") {
+            let name = self.name();
+            rest = self.deeper(|reader| reader.text(Some('}')));
+            name
+        } else {
+            self.name()
         };
+        if name.is_empty() && rest.parts.is_empty() {
+            return word.push('$');
+        }
         word.add(Part::Variable { name: name.into(), rest, quoted });
+    }
+
+    /// A variable's name: letters, a digit or a sign. `${#x}` and `${!x}` are
+    /// other values than that of `x`, so their sign belongs to the name.
+    fn name(&mut self) -> &'a str {
+        let start = self.at;
+        let sign =
+            self.peek().filter(|c| "@*#?-$!".contains(*c) || c.is_ascii_digit());
+        self.at += usize::from(sign.is_some());
+        if sign.is_none() || self.text[..start].ends_with('{') {
+            self.take_while(is_name);
+        }
+        &self.text[start..self.at]
     }
 
     fn backticks(&mut self, word: &mut Word) {

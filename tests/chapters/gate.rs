@@ -47,9 +47,11 @@ fn further_commands() {
 #[test]
 fn what_the_book_calls_a_way_around_is_one() {
     for command in [
-        r#"printf 'import os\nos.remove("victim.txt")\n' > tidy.py && python3 tidy.py"#,
-        r"printf 'all:\n\t@rm -f victim.txt\n' > Makefile && make",
-        "cargo test",
+        r#"python3 -c "import os; getattr(os, 're' + 'move')('victim.txt')""#,
+        r"printf 'rm -f victim.txt\n' > tidy.sh",
+        "sh tidy.sh",
+        "ln -s .. up",
+        "echo hello > up/outside.txt",
     ] {
         assert_eq!(verdict(command), "allow", "{command}");
     }

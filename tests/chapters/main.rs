@@ -9,6 +9,7 @@ mod support;
 
 mod client;
 mod gate;
+mod gate_fuzz;
 mod recorded;
 mod terminal;
 mod wire;
@@ -19,3 +20,4 @@ mod s02;
 mod s03;
 mod s04;
 mod s05;
+mod s06;

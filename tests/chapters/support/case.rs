@@ -88,6 +88,13 @@ impl Case {
         self
     }
 
+    /// What the model answers in a conversation with a user message that
+    /// starts with `prompt`.
+    pub fn replies_to(self, prompt: &str, answers: impl Into<Vec<Answer>>) -> Self {
+        self.fake.route(prompt, answers.into(), false);
+        self
+    }
+
     pub fn file(self, path: &str, text: impl AsRef<[u8]>) -> Self {
         let path = self.workspace.path().join(path);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
