@@ -6,6 +6,7 @@
 pub mod bash;
 pub mod cli;
 pub mod files;
+pub mod frontmatter;
 pub mod llm;
 pub mod message;
 pub mod offline;
@@ -43,3 +44,9 @@ pub mod todo;
 
 #[path = "../chapters/s06-subagent/subagent.rs"]
 pub mod subagent;
+
+#[path = "../chapters/s07-skill-loading/skill.rs"]
+pub mod skill;
+
+#[path = "../chapters/s07-skill-loading/skills.rs"]
+pub mod skills;

@@ -54,7 +54,10 @@ fn describe(call: &ToolCall) -> String {
 fn preview(text: &str) -> String {
     const SHOWN: usize = 8;
     let mut lines = text.lines();
-    let first = lines.by_ref().take(SHOWN).map(|line| format!("  {}", cut(line)));
+    let first = lines
+        .by_ref()
+        .take(SHOWN)
+        .map(|line| format!("  {}", cut(line)).trim_end().to_string());
     let mut shown: Vec<_> = first.collect();
     match lines.count() {
         0 => {}

@@ -21,3 +21,4 @@ mod s03;
 mod s04;
 mod s05;
 mod s06;
+mod s07;

@@ -10,7 +10,7 @@ pub use case::{Case, Run, until};
 pub use fake::{Answer, call, calls, http, say};
 
 /// Every binary, in the order of the book.
-const BINARIES: [(&str, &str); 7] = [
+const BINARIES: [(&str, &str); 8] = [
     ("s00-llm-http", env!("CARGO_BIN_EXE_s00-llm-http")),
     ("s01-agent-loop", env!("CARGO_BIN_EXE_s01-agent-loop")),
     ("s02-tool-use", env!("CARGO_BIN_EXE_s02-tool-use")),
@@ -18,6 +18,7 @@ const BINARIES: [(&str, &str); 7] = [
     ("s04-hooks", env!("CARGO_BIN_EXE_s04-hooks")),
     ("s05-todo", env!("CARGO_BIN_EXE_s05-todo")),
     ("s06-subagent", env!("CARGO_BIN_EXE_s06-subagent")),
+    ("s07-skill-loading", env!("CARGO_BIN_EXE_s07-skill-loading")),
 ];
 
 /// The binaries from chapter `first` on: what a chapter promises, all later
