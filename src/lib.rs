@@ -50,3 +50,6 @@ pub mod skill;
 
 #[path = "../chapters/s07-skill-loading/skills.rs"]
 pub mod skills;
+
+#[path = "../chapters/s08-context-compact/compact.rs"]
+pub mod compact;

@@ -78,11 +78,9 @@ async fn chat(ui: Ui, setup: Setup) -> Result<()> {
     };
     let todos = Todos::default();
     let skills = Skills::new(setup.workspace.clone());
-    let tools = base_tools(&setup.workspace).with([
-        todos.tool(),
-        subagent::tool(helper),
-        skills.tool(),
-    ]);
+    let tools = base_tools(&setup.workspace)
+        .with([todos.tool(), subagent::tool(helper)])
+        .with([skills.tool()]);
     let agent = Agent {
         ui,
         model,

@@ -22,3 +22,4 @@ mod s04;
 mod s05;
 mod s06;
 mod s07;
+mod s08;

@@ -28,6 +28,21 @@ const PROVIDER_VARIABLES: [&str; 11] = [
     "AGENT_NAME",
 ];
 
+/// Folders whose files have random names.
+const RANDOM_NAMES: [&str; 2] = [".task_outputs/tool-results/", ".transcripts/"];
+
+/// Puts `[name]` for the names behind `folder`, up to their endings.
+fn without_names(text: &str, folder: &str) -> String {
+    let mut parts = text.split(folder);
+    let mut shown = parts.next().unwrap_or_default().to_string();
+    for part in parts {
+        let rest = part.trim_start_matches(|c: char| c.is_ascii_alphanumeric());
+        let name = if rest.len() < part.len() { "[name]" } else { "" };
+        shown += &format!("{folder}{name}{rest}");
+    }
+    shown
+}
+
 /// A case in the making: a workspace, a fake model, a command line.
 pub struct Case {
     pub fake: Fake,
@@ -187,6 +202,11 @@ impl Running {
         self.case.workspace()
     }
 
+    /// For answers that depend on what has happened so far.
+    pub fn fake(&self) -> &Fake {
+        &self.case.fake
+    }
+
     pub fn signal(&self, signal: rustix::process::Signal) {
         let pid = rustix::process::Pid::from_child(&self.child);
         rustix::process::kill_process(pid, signal).unwrap();
@@ -333,8 +353,10 @@ impl Run {
     pub fn redact(&self, text: &str) -> String {
         let path = self.workspace.path();
         let real = path.canonicalize().unwrap();
-        text.replace(&real.display().to_string(), "[workspace]")
+        let text = text
+            .replace(&real.display().to_string(), "[workspace]")
             .replace(&path.display().to_string(), "[workspace]")
-            .replace(&self.fake.url(), "http://[fake]")
+            .replace(&self.fake.url(), "http://[fake]");
+        RANDOM_NAMES.iter().fold(text, |text, folder| without_names(&text, folder))
     }
 }

@@ -10,7 +10,7 @@ pub use case::{Case, Run, until};
 pub use fake::{Answer, call, calls, http, say};
 
 /// Every binary, in the order of the book.
-const BINARIES: [(&str, &str); 8] = [
+const BINARIES: [(&str, &str); 9] = [
     ("s00-llm-http", env!("CARGO_BIN_EXE_s00-llm-http")),
     ("s01-agent-loop", env!("CARGO_BIN_EXE_s01-agent-loop")),
     ("s02-tool-use", env!("CARGO_BIN_EXE_s02-tool-use")),
@@ -19,6 +19,7 @@ const BINARIES: [(&str, &str); 8] = [
     ("s05-todo", env!("CARGO_BIN_EXE_s05-todo")),
     ("s06-subagent", env!("CARGO_BIN_EXE_s06-subagent")),
     ("s07-skill-loading", env!("CARGO_BIN_EXE_s07-skill-loading")),
+    ("s08-context-compact", env!("CARGO_BIN_EXE_s08-context-compact")),
 ];
 
 /// The binaries from chapter `first` on: what a chapter promises, all later

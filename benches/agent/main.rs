@@ -1,8 +1,11 @@
-//! What an agent costs beside the model: start-up, memory, time per turn.
+//! What an agent costs beside the model: start-up, memory, time per turn, and
+//! what compaction leaves of the provider's cache.
 //!
 //! `cargo bench` runs `s02-tool-use` and a bare HTTP client side by side
 //! against the same server and prints the medians. It fails nothing: machines
 //! differ, and only the comparison means something.
+
+mod compaction;
 
 use code_agent::permission::check_permission;
 use serde_json::{Value, json};
@@ -16,11 +19,17 @@ const TURNS: [usize; 3] = [10, 100, 400];
 
 fn main() {
     // `cargo bench` starts this with --bench; started by itself with a URL it
-    // is the bare client that the agent is compared with.
-    let url = std::env::args().nth(1).filter(|arg| arg.starts_with("http"));
-    match url {
-        Some(url) => bare(&url),
-        None => compare(),
+    // is the bare client that the agent is compared with, and with a size one
+    // compaction whose memory can be measured.
+    let argument = std::env::args().nth(1).unwrap_or_default();
+    match argument.parse() {
+        Ok(messages) => compaction::one(messages),
+        _ if argument.starts_with("http") => bare(&argument),
+        _ => {
+            compare();
+            compaction::stability();
+            compaction::speed();
+        }
     }
 }
 
@@ -127,7 +136,7 @@ fn serve(stream: TcpStream, turns: usize, pid: u32) -> (Vec<Gap>, f64) {
     let mut input = BufReader::new(stream);
     let (mut gaps, mut sent) = (vec![], Instant::now());
     for turn in 0..=turns {
-        let at = read_request(&mut input);
+        let (at, _) = read_request(&mut input);
         gaps.push(Gap { at, since: at - sent });
         if turn == turns {
             let memory = peak_memory(pid);
@@ -146,8 +155,8 @@ fn serve(stream: TcpStream, turns: usize, pid: u32) -> (Vec<Gap>, f64) {
     unreachable!("the last turn returns")
 }
 
-/// Reads one request and returns when its first byte was there.
-fn read_request(input: &mut impl BufRead) -> Instant {
+/// Reads one request and returns when its first byte was there, and its body.
+fn read_request(input: &mut impl BufRead) -> (Instant, Vec<u8>) {
     let mut length = 0;
     input.fill_buf().expect("a request");
     let at = Instant::now();
@@ -164,7 +173,7 @@ fn read_request(input: &mut impl BufRead) -> Instant {
     }
     let mut body = vec![0; length];
     input.read_exact(&mut body).expect("a body");
-    at
+    (at, body)
 }
 
 fn respond(output: &mut TcpStream, message: &Value) {
