@@ -9,7 +9,8 @@ use std::path::PathBuf;
 #[derive(Debug, Parser)]
 #[command(about, version)]
 pub struct Args {
-    /// The folder that the agent works in [default: the current folder]
+    /// The folder that the agent works in [default: the current one; offline:
+    /// target/playground/]
     #[arg(long, value_name = "DIR")]
     pub workspace: Option<PathBuf>,
 
@@ -54,7 +55,7 @@ fn environment() -> String {
                       any OpenAI-compatible server [model: {OPENAI_DEFAULT_MODEL}]
   ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL, ANTHROPIC_MODEL
                       [model: {ANTHROPIC_DEFAULT_MODEL}]
-  MAX_ROUNDS          requests in one turn [default: 100]
+  MAX_ROUNDS          rounds of tool calls in one turn [default: 100]
   NO_COLOR            no colours
 
 Without a key a script plays the model, so that you can try it at once."

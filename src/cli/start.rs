@@ -92,7 +92,7 @@ fn set_aside(path: &Path) -> Result<()> {
 
 fn introduce(demo: &Demo, root: &Path) {
     note(&format!(
-        "[offline] No key is set, so a script plays the model; all else is real.\n\
+        "[offline] A script plays the model; all else is real. With a key: .env.example\n\
          [offline] Workspace: {}\n\
          [offline] Prompts that the script knows:\n  {}",
         root.display(),

@@ -43,6 +43,27 @@ fn further_commands() {
     check(include_str!("../cases/permission_more.json"));
 }
 
+/// What a search for `rm -rf` and `sudo` would make of the same commands: the
+/// book names the number.
+#[test]
+fn a_search_in_the_text_is_wrong_on_half_of_them() {
+    let tables = [
+        include_str!("../cases/permission.json"),
+        include_str!("../cases/permission_more.json"),
+    ];
+    let tables = tables.map(|one| serde_json::from_str::<Vec<Value>>(one).unwrap());
+    let cases = tables.concat();
+    let is_wrong = |case: &&Value| {
+        let command = case["command"].as_str().unwrap();
+        let stops = command.contains("rm -rf") || command.contains("sudo");
+        stops == (case["expect"] == "allow")
+    };
+    let wrong = cases.iter().filter(is_wrong).count();
+    let page = include_str!("../../book/src/s03-permission.md");
+    let claim = format!("{wrong} of {}", cases.len());
+    assert!(page.contains(&claim), "the page of s03 must say {claim}");
+}
+
 /// The book shows them. If one is stopped one day, the page must say so.
 #[test]
 fn what_the_book_calls_a_way_around_is_one() {

@@ -2,6 +2,7 @@
 
 use super::support::{Case, http, say, since};
 use insta::assert_snapshot;
+use rustix::process::Signal;
 use serde_json::json;
 
 const OWN: &str = "s00-llm-http";
@@ -97,6 +98,22 @@ fn a_call_where_no_tool_was_offered_is_no_answer() {
     assert_eq!((run.code(), run.stdout.as_str()), (1, "Hi.\n"));
     assert!(run.stderr.contains("empty answer"), "{}", run.stderr);
     assert!(!run.requests()[1].to_string().contains("tool"));
+}
+
+#[test]
+fn what_was_asked_before_a_cancel_stays() {
+    let mut running =
+        Case::new(OWN).replies([say("late").after(60), say("Here.")]).spawn();
+    running.write("first\n");
+    running.wait_for_request();
+    running.signal(Signal::INT);
+    running.wait_for("Cancelled");
+    running.write("second\n");
+    let run = running.finish();
+    assert_eq!((run.code(), run.stdout.as_str()), (1, "Here.\n"));
+    let messages = run.requests()[1]["messages"].clone();
+    let asked = |n: usize| messages[n]["content"].as_str().unwrap().to_string();
+    assert_eq!((asked(1), asked(2)), ("first".into(), "second".into()));
 }
 
 #[test]

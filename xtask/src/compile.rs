@@ -24,6 +24,15 @@ pub fn cargo(project: &Project) -> Command {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
     command.current_dir(&project.root);
+    // `cargo run` has told us about our own package. Handed on, that would
+    // make build scripts run again, now and in the next ordinary build.
+    for (name, _) in std::env::vars_os() {
+        let name = name.to_string_lossy();
+        let ours = ["CARGO_MANIFEST_", "CARGO_PKG_", "CARGO_BIN_", "CARGO_CRATE_"];
+        if ours.iter().any(|start| name.starts_with(start)) {
+            command.env_remove(&*name);
+        }
+    }
     if cfg!(test) {
         // The fixture must not be built into the folder of the real project.
         command.env_remove("CARGO_TARGET_DIR");

@@ -198,6 +198,11 @@ impl Running {
         self.stdout.wait_for(text);
     }
 
+    /// Waits until the model was asked.
+    pub fn wait_for_request(&self) {
+        until("a request", || !self.case.fake.requests().is_empty());
+    }
+
     pub fn workspace(&self) -> &Path {
         self.case.workspace()
     }

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use std::collections::VecDeque;
 use std::panic::catch_unwind;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 use wiremock::matchers::any;
 use wiremock::{Mock, MockServer, Request, Respond, ResponseTemplate};
 
@@ -16,6 +17,8 @@ pub struct Answer {
     pub status: u16,
     pub headers: Vec<(String, String)>,
     pub body: String,
+    /// How many seconds it is held back.
+    pub delay: u64,
 }
 
 /// A text.
@@ -44,7 +47,7 @@ pub fn calls(calls: &[(&str, Value)]) -> Answer {
 
 /// A whole answer by hand.
 pub fn http(status: u16, body: impl ToString) -> Answer {
-    Answer { status, headers: vec![], body: body.to_string() }
+    Answer { status, headers: vec![], body: body.to_string(), delay: 0 }
 }
 
 fn assistant(message: Value, finish: &str) -> Answer {
@@ -55,6 +58,12 @@ fn assistant(message: Value, finish: &str) -> Answer {
 impl Answer {
     pub fn header(mut self, name: &str, value: &str) -> Self {
         self.headers.push((name.into(), value.into()));
+        self
+    }
+
+    /// Held back for so many seconds: the program is meant to give up first.
+    pub fn after(mut self, seconds: u64) -> Self {
+        self.delay = seconds;
         self
     }
 }
@@ -144,6 +153,7 @@ impl Respond for Player {
         for (name, value) in [json].iter().chain(&answer.headers) {
             response = response.insert_header(name.as_str(), value.as_str());
         }
+        let response = response.set_delay(Duration::from_secs(answer.delay));
         response.set_body_bytes(answer.body)
     }
 }
