@@ -4,27 +4,30 @@
 use anyhow::Context;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
+use yaml_rust2::parser::{Event, Parser};
+use yaml_rust2::scanner::TScalarStyle;
 
 /// What the frontmatter of a file says, and the text below it without the
 /// blank lines around that. A file without frontmatter has no fields.
 ///
 /// People write these lines by hand, and `description: Use when: asked` is not
-/// YAML. What the YAML parser refuses is therefore read again, line by line.
+/// YAML. What YAML does not give as a text is therefore read line by line.
 /// Fields that `T` does not name are ignored. Those that it names should be
 /// `Option<String>`, so that one odd value does not cost the whole file.
 ///
 /// # Errors
-/// When the frontmatter is not closed, or does not fit `T` in either way.
+/// When the frontmatter is not closed, or does not fit `T`.
 pub fn parse<T: DeserializeOwned>(text: &str) -> anyhow::Result<(T, String)> {
     // Editors on Windows put a mark before the text, and end lines with CRLF.
     let text = text.trim_start_matches('\u{feff}').replace("\r\n", "\n");
     let (header, body) =
         split(&text).context("the frontmatter has no closing line `---`")?;
-    let fields = match from_yaml(header) {
-        Ok(fields) => fields,
-        Err(_) => serde_json::from_value(Value::Object(by_line(header)))
-            .context("the frontmatter cannot be read")?,
-    };
+    let mut fields = by_yaml(header).unwrap_or_default();
+    for (key, value) in by_line(header) {
+        fields.entry(key).or_insert(value);
+    }
+    let fields = serde_json::from_value(Value::Object(fields))
+        .context("the frontmatter cannot be read")?;
     Ok((fields, body.trim_matches('\n').to_string()))
 }
 
@@ -55,11 +58,38 @@ fn split(text: &str) -> Option<(&str, &str)> {
     None
 }
 
-fn from_yaml<T: DeserializeOwned>(header: &str) -> Result<T, serde_saphyr::Error> {
-    // Ten lines of YAML can stand for gigabytes: values may repeat others.
-    let budget = serde_saphyr::budget! { max_nodes: 10_000 };
-    let options = serde_saphyr::options! { budget: budget };
-    serde_saphyr::from_str_with_options(header, options)
+/// The fields of a YAML mapping whose values are plain texts. `None`: it is not
+/// YAML.
+///
+/// It takes the parser's events one by one and builds nothing from them: a few
+/// lines of YAML that repeat each other can stand for gigabytes.
+fn by_yaml(header: &str) -> Option<Map<String, Value>> {
+    let mut parser = Parser::new_from_str(header);
+    let (mut fields, mut key, mut depth) = (Map::new(), None, 0);
+    loop {
+        let (event, _) = parser.next_token().ok()?;
+        match event {
+            Event::StreamEnd => return Some(fields),
+            Event::MappingStart(..) | Event::SequenceStart(..) => {
+                depth += 1;
+                key = None;
+            }
+            Event::MappingEnd | Event::SequenceEnd => depth -= 1,
+            Event::Alias(_) if depth == 1 => key = None,
+            Event::Scalar(text, style, ..) if depth == 1 => match key.take() {
+                None => key = Some(text),
+                Some(name) => {
+                    let nothing = ["", "~", "null"].contains(&&*text);
+                    let value = match nothing && style == TScalarStyle::Plain {
+                        true => Value::Null,
+                        false => text.into(),
+                    };
+                    fields.entry(name).or_insert(value);
+                }
+            },
+            _ => {}
+        }
+    }
 }
 
 /// `key: value` a line. A line that is not like that, or is indented, goes on

@@ -2,21 +2,34 @@
 
 use crate::llm::{ANTHROPIC_DEFAULT_MODEL, OPENAI_DEFAULT_MODEL};
 use clap::error::ErrorKind;
-use clap::{CommandFactory, FromArgMatches, Parser};
+use clap::{Arg, Command, value_parser};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-#[derive(Debug, Parser)]
-#[command(about, version)]
+#[derive(Debug)]
 pub struct Args {
-    /// The folder that the agent works in [default: the current one; offline:
-    /// target/playground/]
-    #[arg(long, value_name = "DIR")]
     pub workspace: Option<PathBuf>,
-
-    /// Answer this and exit (without it: a chat, or one prompt a line of stdin)
-    #[arg(value_name = "PROMPT")]
     words: Vec<String>,
+}
+
+/// Two arguments are not worth the time that a derive macro takes to compile.
+fn command(binary: &'static str) -> Command {
+    let workspace = Arg::new("workspace")
+        .long("workspace")
+        .value_name("DIR")
+        .value_parser(value_parser!(PathBuf))
+        .help(
+            "The folder that the agent works in [default: the current one; \
+             offline: target/playground/]",
+        );
+    let words = Arg::new("words").value_name("PROMPT").num_args(0..).help(
+        "Answer this and exit (without it: a chat, or one prompt a line of stdin)",
+    );
+    Command::new(binary)
+        .version(env!("CARGO_PKG_VERSION"))
+        .about(env!("CARGO_PKG_DESCRIPTION"))
+        .after_help(environment())
+        .args([workspace, words])
 }
 
 impl Args {
@@ -29,10 +42,12 @@ impl Args {
         binary: &'static str,
         words: impl IntoIterator<Item = OsString>,
     ) -> Result<Args, clap::Error> {
-        let mut command =
-            Args::command().name(binary).bin_name(binary).after_help(environment());
-        let matches = command.try_get_matches_from_mut(words)?;
-        let args = Args::from_arg_matches(&matches)?;
+        let mut command = command(binary);
+        let mut matches = command.try_get_matches_from_mut(words)?;
+        let args = Args {
+            workspace: matches.remove_one("workspace"),
+            words: matches.remove_many("words").into_iter().flatten().collect(),
+        };
         if args.prompt().is_some_and(|prompt| prompt.trim().is_empty()) {
             return Err(
                 command.error(ErrorKind::InvalidValue, "the PROMPT is blank")
