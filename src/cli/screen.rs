@@ -4,6 +4,7 @@
 //! terminal: it takes the text, prints it above, and draws the line again.
 //! At all other times text goes straight to where it belongs.
 
+use crate::llm::SHORTEST_KEY;
 use crate::text::printable;
 use rustix::termios::{
     InputModes, LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr,
@@ -103,13 +104,14 @@ static KEYS: OnceLock<Vec<String>> = OnceLock::new();
 
 /// From now on, these texts are shown as `[key]`.
 pub fn hide(keys: Vec<String>) {
-    // Keys are read once.
+    // A local server takes any key: an `x` would be found in every word.
+    let keys = keys.into_iter().filter(|key| key.len() >= SHORTEST_KEY).collect();
+    // They are read once.
     let _ = KEYS.set(keys);
 }
 
 fn without_keys(text: &str) -> Cow<'_, str> {
-    // A short value would be found in harmless places.
-    let keys = KEYS.get().into_iter().flatten().filter(|key| key.len() >= 8);
+    let keys = KEYS.get().into_iter().flatten();
     let hidden = |text: Cow<'_, str>, key: &String| match text.contains(key) {
         true => text.replace(key, "[key]").into(),
         false => text.into_owned().into(),

@@ -31,6 +31,7 @@ mod odd_shapes;
 pub use client::Client;
 pub use config::{ANTHROPIC_DEFAULT_MODEL, Config, OPENAI_DEFAULT_MODEL, Provider};
 pub use error::LlmError;
+pub use secrets::SHORTEST as SHORTEST_KEY;
 
 use crate::message::{Message, ToolCall};
 use crate::tool::Definition;
