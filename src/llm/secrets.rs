@@ -3,7 +3,7 @@
 use reqwest::Url;
 
 /// Shorter texts are no keys that anybody would want to steal.
-pub const SHORTEST: usize = 8;
+pub const SHORTEST: usize = 6;
 
 /// Replaces `key`, and all that looks like a vendor's key (`sk-…`): some
 /// servers put the key that they refuse into their error.
