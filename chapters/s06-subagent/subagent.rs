@@ -37,6 +37,7 @@ impl Worker {
         let reply = self.model.chat(Ask::new(&self.system, history, &tools)).await?;
         self.console.show_reply(&reply);
         history.push(reply.message);
+        // Turns are for the `Stop` hooks, which a worker does not have.
         let (console, mut turn) = (&*self.console, Turn::default());
         for call in &reply.calls {
             let result = self.hooks.run_tool(console, &self.tools, &mut turn, call);

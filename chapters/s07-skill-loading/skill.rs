@@ -13,7 +13,7 @@ pub const SKILL: &str = "SKILL.md";
 
 /// The skills that are built in, for workspaces without any. Their text lies
 /// in the program, which may be moved far away from its sources.
-pub const SHIPPED: &[(&str, &str)] = &[
+const SHIPPED: &[(&str, &str)] = &[
     ("code-review/SKILL.md", include_str!("../../skills/code-review/SKILL.md")),
     (
         "commit-message/SKILL.md",
@@ -35,8 +35,6 @@ const MAX_NAME: usize = 64;
 const MAX_DESCRIPTION: usize = 1024;
 /// The largest file that is loaded, in bytes.
 const MAX_FILE: u64 = 100_000;
-/// So many further files of one skill are found.
-const MAX_FILES: usize = 1000;
 
 /// Listed and loaded by the same `name`, which need not be the folder's.
 pub struct Skill {
@@ -45,7 +43,8 @@ pub struct Skill {
     pub description: String,
     /// The text of `SKILL.md` below its frontmatter.
     pub body: String,
-    folder: String,
+    /// The name of the folder in `skills/`.
+    pub folder: String,
     /// Where that folder really is. `None`: in [`SHIPPED`].
     path: Option<PathBuf>,
 }
@@ -74,10 +73,7 @@ impl Skill {
     }
 
     /// Makes a skill from the text of its `SKILL.md`.
-    ///
-    /// # Errors
-    /// When the text lacks a description.
-    pub fn new(folder: &str, path: Option<PathBuf>, text: &str) -> Result<Self> {
+    fn new(folder: &str, path: Option<PathBuf>, text: &str) -> Result<Self> {
         let (header, body) = frontmatter::parse::<Header>(text)?;
         let name = one_line(header.name.as_deref().unwrap_or(folder), MAX_NAME);
         let description = header.description.unwrap_or_default();
@@ -88,7 +84,7 @@ impl Skill {
         Ok(Skill { name, description, body, folder: folder.into(), path })
     }
 
-    /// The folder as seen from the workspace, if it is on disk.
+    /// The folder as the workspace's tools see it, if it is on disk.
     pub fn place(&self) -> Option<String> {
         self.path.as_ref().map(|_| format!("skills/{}", self.folder))
     }
@@ -121,6 +117,15 @@ impl Skill {
     }
 }
 
+/// The skills that are built in.
+pub fn shipped() -> Vec<Skill> {
+    let read = |(path, text): &(&str, &str)| {
+        let folder = path.strip_suffix("/SKILL.md")?;
+        Skill::new(folder, None, text).ok()
+    };
+    SHIPPED.iter().filter_map(read).collect()
+}
+
 /// Names and texts.
 fn shipped_files(folder: &str) -> impl Iterator<Item = (&str, &str)> {
     SHIPPED.iter().filter_map(move |(path, text)| {
@@ -138,7 +143,7 @@ fn files_in(folder: &Path) -> Vec<String> {
         let name = entry.path().strip_prefix(folder).ok()?.to_str()?;
         (is_inside && name != SKILL && is_plain(name)).then(|| name.to_string())
     };
-    walk.build().flatten().filter_map(name).take(MAX_FILES).collect()
+    walk.build().flatten().filter_map(name).collect()
 }
 
 fn read_text(path: &Path) -> Result<String> {
@@ -195,12 +200,13 @@ mod tests {
 
     #[test]
     fn shipped_skills_keep_to_the_public_format() {
-        for (path, text) in SHIPPED {
-            let Some(folder) = path.strip_suffix("/SKILL.md") else { continue };
-            let skill = Skill::new(folder, None, text).unwrap();
-            assert_eq!(skill.name, folder);
+        let mains = SHIPPED.iter().filter(|(path, _)| path.ends_with(SKILL));
+        assert_eq!(shipped().len(), mains.count());
+        for skill in shipped() {
+            let folder = &skill.folder;
+            assert_eq!(skill.name, *folder);
             assert!(skill.description.contains("Use when"), "{folder}");
-            assert!((30..=60).contains(&text.lines().count()), "{folder}");
+            assert!((20..=60).contains(&skill.body.lines().count()), "{folder}");
             assert_eq!(skill.place(), None);
             for file in skill.files() {
                 assert!(skill.body.contains(&file), "{file}");

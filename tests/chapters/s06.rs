@@ -2,7 +2,7 @@
 
 use super::support::{Case, call, calls, http, say, since, until};
 use insta::assert_snapshot;
-use rustix::process::Signal;
+use rustix::process::{Pid, Signal, test_kill_process_group};
 use serde_json::{Value, json};
 
 const OWN: &str = "s06-subagent";
@@ -58,6 +58,61 @@ fn only_the_last_text_comes_back() {
     }
 }
 
+/// What the model was sent, in order: the lead's conversation on the left, the
+/// subagent's on the right. The book shows it.
+fn side_by_side(requests: &[Value]) -> String {
+    let mut text = format!("{:42}{}\n", "lead", "subagent");
+    let mut seen = [0, 0];
+    for request in requests {
+        let messages = request["messages"].as_array().unwrap();
+        let system = messages[0]["content"].as_str().unwrap();
+        let side = usize::from(system.starts_with("You are a coding subagent"));
+        for message in &messages[seen[side]..] {
+            text += &format!("{}{}\n", " ".repeat(side * 42), in_one_line(message));
+        }
+        seen[side] = messages.len();
+    }
+    text
+}
+
+/// Role and text of a message, or its call, in at most 41 characters.
+fn in_one_line(message: &Value) -> String {
+    let role = message["role"].as_str().unwrap();
+    let text = match message["tool_calls"].as_array() {
+        None => message["content"].as_str().unwrap().to_string(),
+        Some(calls) => {
+            let call = &calls[0]["function"];
+            let field = |name: &str| call[name].as_str().unwrap();
+            format!("{} {}", field("name"), field("arguments"))
+        }
+    };
+    let line = format!("{role}: {}", text.trim().replace('\n', " "));
+    match line.chars().count() {
+        0..=41 => line,
+        _ => line.chars().take(40).chain(['…']).collect(),
+    }
+}
+
+#[test]
+fn each_conversation_has_its_own_messages() {
+    let run = Case::new(OWN)
+        .file("README.md", "# Tea shop\n")
+        .file("docs/stock.md", "# Stock\n")
+        .replies_to("Ask a subagent", [task("Find the Markdown files."), say("ok")])
+        .replies_to(
+            "Find the Markdown",
+            [
+                call("glob", json!({"pattern": "**/*.md"})),
+                call("read_file", json!({"path": "README.md"})),
+                call("read_file", json!({"path": "docs/stock.md"})),
+                say("Two files: a tea shop, its stock."),
+            ],
+        )
+        .prompt("Ask a subagent for the Markdown files.")
+        .run();
+    assert_snapshot!("s06_side_by_side", side_by_side(&run.requests()));
+}
+
 #[test]
 fn there_is_no_nesting() {
     for bin in since("s06") {
@@ -96,7 +151,9 @@ fn the_gate_holds_inside_and_says_who_asks() {
         );
         assert_eq!(result(4), "Permission denied by user.", "{bin}");
         assert!(run.path("d/f").exists(), "{bin}");
-        assert!(run.stderr.contains("[subagent] rm -r d"), "{bin}: {}", run.stderr);
+        let question = run.stderr.lines().find(|line| line.contains("[y/N]"));
+        let question = question.unwrap_or_default();
+        assert!(question.starts_with("[subagent] "), "{bin}: {}", run.stderr);
         assert!(run.stderr.contains("[hook] PreToolUse → bash"), "{bin}");
         let prompts = run.stderr.matches("[hook] UserPromptSubmit").count();
         assert_eq!(prompts, 1, "{bin}: the subagent is not the user");
@@ -126,7 +183,10 @@ fn thirty_rounds_and_no_more() {
         case.fake.route("sub", vec![step], true);
         let run = case.prompt("lead").run();
         let result = run.results().pop().unwrap();
-        assert!(result.contains("incomplete"), "{bin}: {result}");
+        assert!(
+            result.starts_with("(incomplete: stopped after 30"),
+            "{bin}: {result}"
+        );
         assert_eq!(conversation(&run.requests(), "sub").len(), 30, "{bin}");
     }
 }
@@ -134,21 +194,25 @@ fn thirty_rounds_and_no_more() {
 #[test]
 fn ctrl_c_stops_the_subagent_too() {
     for bin in since("s06") {
-        let sleep = call("bash", json!({"command": "echo x > on; sleep 1000"}));
+        let sleep = call("bash", json!({"command": "echo $$ > pid; sleep 1000"}));
         let mut running = Case::new(bin)
             .replies_to("lead", [task("sub")])
             .replies_to("next", [say("Here.")])
             .replies_to("sub", [sleep])
             .spawn();
         running.write("lead\n");
-        let on = running.workspace().join("on");
-        until("the command starts", || on.exists());
+        let pid = running.workspace().join("pid");
+        until("the command starts", || {
+            std::fs::read(&pid).is_ok_and(|text| !text.is_empty())
+        });
         running.signal(Signal::INT);
         running.wait_for("Cancelled");
         running.write("next\n");
         let run = running.finish();
         assert_eq!(run.stdout, "Here.\n", "{bin}");
         assert_eq!(run.results(), ["Cancelled by the user."], "{bin}");
+        let group = Pid::from_raw(run.read("pid").trim().parse().unwrap()).unwrap();
+        until("the group is dead", || test_kill_process_group(group).is_err());
     }
 }
 

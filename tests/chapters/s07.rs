@@ -56,7 +56,9 @@ fn the_prompt_has_the_catalog_and_the_tool_the_text() {
             "{bin}: {}",
             system(&requests[0])
         );
-        assert!(!system(&requests[0]).contains("Boil water."), "{bin}");
+        for hidden in ["Boil water.", "repo-check"] {
+            assert!(!system(&requests[0]).contains(hidden), "{bin}: {hidden}");
+        }
         assert!(results[0].contains("Boil water."), "{bin}: {}", results[0]);
         assert!(results[0].contains("skills/b"), "{bin}: {}", results[0]);
         assert!(results[0].contains("references/times.md"), "{bin}: {}", results[0]);
@@ -128,12 +130,18 @@ fn a_skill_that_appears_is_there_in_the_next_turn() {
         let text = skill("new", "Fresh.", "x");
         let write = json!({"path": "skills/n/SKILL.md", "content": text});
         let run = Case::new(bin)
-            .replies([call("write_file", write), say("one"), say("two")])
-            .stdin("a\nb\n")
+            .replies([
+                call("write_file", write),
+                say("one"),
+                say("two"),
+                say("three"),
+            ])
+            .stdin("a\nb\nc\n")
             .run();
         let requests = run.requests();
         assert_eq!(system(&requests[0]), system(&requests[1]), "{bin}: same turn");
         assert!(system(&requests[2]).ends_with("\n- new: Fresh."), "{bin}");
+        assert_eq!(system(&requests[2]), system(&requests[3]), "{bin}: no change");
     }
 }
 
@@ -143,6 +151,8 @@ fn nothing_outside_the_skill_is_read() {
         let case = |case: Case| {
             let case = case
                 .file("secret.txt", "SECRET")
+                .file("skills/a/.hidden", "SECRET")
+                .file("skills/a/own.txt", "OWN")
                 .file("skills/a/SKILL.md", skill("a", "A.", "x"));
             let link = case.workspace().join("skills/a/link.txt");
             std::os::unix::fs::symlink("../../secret.txt", link).unwrap();
@@ -150,18 +160,24 @@ fn nothing_outside_the_skill_is_read() {
         };
         let names = [
             "../../secret.txt",
+            "../a/../../secret.txt",
             "link.txt",
             "/etc/hostname",
-            "a/../../../secret.txt",
+            ".hidden",
         ];
         let mut args: Vec<_> =
             names.iter().map(|file| json!({"name": "a", "file": file})).collect();
         args.extend(names.iter().map(|name| json!({"name": name})));
+        args.push(json!({"name": "a", "file": "own.txt"}));
         let (_, results) = load(bin, case, &args);
-        assert_eq!(results.len(), 8);
-        for result in results {
-            assert!(!result.contains("SECRET"), "{bin}: {result}");
+        let (attacks, own) = results.split_at(2 * names.len());
+        for result in &attacks[..names.len()] {
+            assert!(result.starts_with("Error: cannot load "), "{bin}: {result}");
         }
+        for result in &attacks[names.len()..] {
+            assert!(result.starts_with("Skill not found: "), "{bin}: {result}");
+        }
+        assert!(own[0].contains("OWN"), "{bin}: {}", own[0]);
     }
 }
 

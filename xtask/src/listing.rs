@@ -156,14 +156,13 @@ fn options<'a, const N: usize>(
     Ok(values)
 }
 
-/// Code with a line above it that says where it is from.
+/// Lines with one above them that says where they are from.
 fn listing(path: &str, lines: Range<usize>, code: &[&str]) -> String {
-    format!(
-        "*`{path}`, lines {}–{}:*\n\n{}",
-        lines.start + 1,
-        lines.end,
-        rust_block(code)
-    )
+    let block = match path.ends_with(".rs") {
+        true => rust_block(code),
+        false => format!("```text\n{}\n```\n", code.join("\n")),
+    };
+    format!("*`{path}`, lines {}–{}:*\n\n{block}", lines.start + 1, lines.end)
 }
 
 fn folded(summary: Option<&str>, listing: &str) -> String {
@@ -177,4 +176,16 @@ fn folded(summary: Option<&str>, listing: &str) -> String {
         html += &format!("{}{part}{}", code[0], code[1]);
     }
     format!("<details>\n<summary>{html}</summary>\n\n{listing}\n</details>\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_rust_is_marked_as_rust() {
+        let block = |path| listing(path, 1..3, &["# a", "b"]);
+        assert!(block("a.rs").contains("```rust,ignore\n## a\nb\n```"));
+        assert!(block("a.snap").ends_with("lines 2–3:*\n\n```text\n# a\nb\n```\n"));
+    }
 }
