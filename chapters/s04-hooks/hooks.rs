@@ -26,7 +26,7 @@ pub enum Verdict {
 /// What happened in one turn, for the hooks at its end.
 #[derive(Default)]
 pub struct Turn {
-    /// The calls of this turn and their results, in order.
+    /// The calls that were let through, and their results, in order.
     pub calls: Vec<(ToolCall, String)>,
     /// How often a `Stop` hook has sent the model back to work.
     sent_back: usize,
@@ -117,11 +117,14 @@ impl Hooks {
             watch(console, "PreToolUse", || hook(call));
         }
         let result = match self.permit(console, call).await {
-            Ok(()) => self.execute(console, tools, call).await,
+            Ok(()) => {
+                let result = self.execute(console, tools, call).await;
+                turn.calls.push((call.clone(), result.clone()));
+                result
+            }
             Err(refusal) => refusal,
         };
         console.show_result(&result);
-        turn.calls.push((call.clone(), result.clone()));
         result
     }
 

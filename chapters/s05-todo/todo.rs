@@ -1,6 +1,6 @@
 //! A plan that the model keeps for itself, and a reminder when it forgets it.
 
-use crate::cli::note;
+use crate::cli::{Look, show};
 use crate::message::{Message, ToolCall};
 use crate::tool::Tool;
 use anyhow::{Result, ensure};
@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// One step of the plan.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(expecting = "an object with content and status")]
 pub struct Todo {
     /// What to do, in one line.
     pub content: String,
@@ -23,6 +24,17 @@ pub enum Status {
     Pending,
     InProgress,
     Completed,
+}
+
+impl Status {
+    /// On a terminal the step that is being done stands out.
+    fn look(self) -> Look {
+        match self {
+            Status::Pending => Look::Plain,
+            Status::InProgress => Look::Bold,
+            Status::Completed => Look::Dim,
+        }
+    }
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -81,9 +93,11 @@ async fn todo_write(todos: Todos, args: TodoWrite) -> Result<String> {
              Nothing was changed."
         );
     }
+    let mut lines = vec![(Look::Bold, "## Current Tasks".to_string())];
+    lines.extend(args.todos.iter().map(|todo| (todo.status.look(), line(todo))));
+    show(&lines);
     let count = args.todos.len();
     todos.replace(args.todos);
-    note(&format!("## Current Tasks\n{}", todos.render()));
     Ok(format!("Updated {count} tasks"))
 }
 

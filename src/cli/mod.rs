@@ -17,6 +17,6 @@ mod ui;
 
 pub use console::{Console, Labelled, Unattended};
 pub use run::main;
-pub use screen::note;
+pub use screen::{Look, note, show};
 pub use start::Setup;
 pub use ui::Ui;

@@ -7,7 +7,8 @@ use super::source::{Line, YES_OR_NO};
 use super::ui::Ui;
 use crate::llm::BoxFuture;
 use crate::text::printable;
-use std::io::{IsTerminal, stderr};
+use rustix::termios::{QueueSelector, tcflush};
+use std::io::{IsTerminal, stderr, stdin};
 
 impl Console for Ui {
     fn confirm<'a>(&'a self, question: &'a str) -> BoxFuture<'a, bool> {
@@ -25,6 +26,10 @@ impl Ui {
         let question = printable(question) + YES_OR_NO;
         // While the user is typing a prompt, the line that comes next answers.
         let prompting = reading.is_some();
+        if self.is_terminal() && !prompting {
+            // What was typed before the question was seen is no answer to it.
+            let _ = tcflush(stdin(), QueueSelector::IFlush);
+        }
         let label = self.show_question(&question, prompting);
         match self.input().line(&mut reading, label).await {
             Line::Text(line) => {

@@ -71,20 +71,37 @@ pub fn resume() {
     let _ = queue.send("\x1b[?2004h\n".into());
 }
 
+/// How text stands out on a terminal.
+#[derive(Clone, Copy)]
+pub enum Look {
+    Plain,
+    Bold,
+    Dim,
+}
+
 /// Prints a notice on stderr: one or more whole lines.
 ///
 /// It can be called from anywhere, at any time. What cannot be printed is
 /// dropped: a closed stderr must not stop the work.
 pub fn note(text: &str) {
-    static DIM: LazyLock<bool> = LazyLock::new(|| {
+    show(&[(Look::Dim, text.into())]);
+}
+
+/// Prints notices that belong together, each with its own look.
+pub fn show(notices: &[(Look, String)]) {
+    static COLOUR: LazyLock<bool> = LazyLock::new(|| {
         let no_colour = std::env::var_os("NO_COLOR");
         io::stderr().is_terminal() && no_colour.is_none_or(|value| value.is_empty())
     });
-    let text = printable(text);
-    match *DIM {
-        true => to_stderr(&format!("\x1b[2m{text}\x1b[0m\n")),
-        false => to_stderr(&format!("{text}\n")),
-    }
+    let shown = notices.iter().map(|(look, text)| {
+        let text = printable(text);
+        match look {
+            Look::Bold if *COLOUR => format!("\x1b[1m{text}\x1b[0m\n"),
+            Look::Dim if *COLOUR => format!("\x1b[2m{text}\x1b[0m\n"),
+            _ => format!("{text}\n"),
+        }
+    });
+    to_stderr(&shown.collect::<String>());
 }
 
 /// Prints a notice at once, even over the line that is being typed: the

@@ -28,7 +28,7 @@ fn the_standard_hooks_speak_at_their_moments() {
             "[hook] PreToolUse → bash",
             "[hook] PreToolUse → blocked: Permission denied: ",
             "[hook] PreToolUse → read_file",
-            "[hook] Stop → tools used: bash ×2, read_file ×1",
+            "[hook] Stop → tools used: bash ×1, read_file ×1",
             "[hook] UserPromptSubmit → ",
             "[hook] Stop → no tools used",
         ];
