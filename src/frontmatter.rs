@@ -1,7 +1,7 @@
 //! The lines between two `---` at the head of a Markdown file: what a skill or
 //! a memory says about itself, for programs to read.
 
-use anyhow::Context;
+use anyhow::{Context, ensure};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use yaml_rust2::parser::{Event, Parser};
@@ -22,8 +22,14 @@ pub fn parse<T: DeserializeOwned>(text: &str) -> anyhow::Result<(T, String)> {
     let text = text.trim_start_matches('\u{feff}').replace("\r\n", "\n");
     let (header, body) =
         split(&text).context("the frontmatter has no closing line `---`")?;
-    let mut fields = by_yaml(header).unwrap_or_default();
-    for (key, value) in by_line(header) {
+    let lines = by_line(header);
+    let yaml = by_yaml(header);
+    if yaml.is_none() {
+        let broken = lines.iter().find(|(_, value)| is_open(value));
+        ensure!(broken.is_none(), "a bracket in the frontmatter is not closed");
+    }
+    let mut fields = yaml.unwrap_or_default();
+    for (key, value) in lines {
         fields.entry(key).or_insert(value);
     }
     let fields = serde_json::from_value(Value::Object(fields))
@@ -90,6 +96,13 @@ fn by_yaml(header: &str) -> Option<Map<String, Value>> {
             _ => {}
         }
     }
+}
+
+/// A list or mapping without its end: no way of reading gives what was meant.
+fn is_open(value: &Value) -> bool {
+    let text = value.as_str().unwrap_or("");
+    let opens = |open, close| text.starts_with(open) && !text.contains(close);
+    opens('[', ']') || opens('{', '}')
 }
 
 /// `key: value` a line. A line that is not like that, or is indented, goes on
@@ -256,7 +269,17 @@ mod tests {
         }
         assert_eq!(description(&format!("{bomb}description: d")), "d");
         let deep = format!("x: {}\ndescription: d", "[".repeat(50_000));
-        assert_eq!(description(&deep), "d");
+        let deep = format!("---\n{deep}\n---\n");
+        assert!(parse::<Map<String, Value>>(&deep).is_err(), "nothing overflows");
+    }
+
+    #[test]
+    fn a_bracket_that_is_never_closed_is_told() {
+        for line in ["name: [unclosed", "description: {a: b\n  c]: d"] {
+            let text = format!("---\n{line}\n---\n");
+            let error = parse::<Map<String, Value>>(&text).unwrap_err();
+            assert!(error.to_string().contains("bracket"), "{line}: {error}");
+        }
     }
 
     #[test]

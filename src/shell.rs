@@ -12,6 +12,9 @@ use std::borrow::Cow;
 
 mod reader;
 
+/// How many words braces may make of one; behind that they stay as they are.
+const MAX_WORDS: usize = 64;
+
 /// A program text: what stands between `;`, `&`, `&&`, `||` and line ends.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Script {
@@ -27,19 +30,26 @@ pub struct Pipeline {
     pub commands: Vec<Command>,
     /// It ended in `&`.
     pub background: bool,
+    /// It stands behind `&&` or `||`, so it may not run.
+    pub chained: bool,
 }
 
-/// A simple command, a group or a function. Keywords such as `if` and `done`
-/// are left out, so that the command behind them looks like any other;
-/// `for`, `case`, `[[` and `((` stay, as the name of a command of their own.
+/// A simple command, or a compound with all that stands inside. Keywords such
+/// as `if` and `done` are left out, so that the command behind them looks like
+/// any other; the heads of `for` and `case`, `[[` and `((` stay, as the name of
+/// a command of their own.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Command {
     /// `NAME=value` in front of the command.
     pub assignments: Vec<(String, Word)>,
     pub words: Vec<Word>,
     pub redirects: Vec<Redirect>,
-    /// The inside of `( … )`, of `{ …; }` or of the function.
+    /// The inside of `( … )`, of `{ …; }`, of `if … fi` and the like, or of the
+    /// function.
     pub body: Option<Script>,
+    /// The body is that of an `if`, a loop or a `case`: nobody knows how often
+    /// each part runs.
+    pub branches: bool,
     /// The body stands in `( … )`: what it sets is lost at its end.
     pub subshell: bool,
     /// The name of the function that `body` defines.
@@ -169,6 +179,63 @@ impl Word {
         };
         let rest = Part::Text(text.strip_prefix(prefix)?.into());
         Some([&rest].into_iter().chain(tail).cloned().collect())
+    }
+
+    /// The words that `{a,b}` stands for.
+    pub fn braces(&self) -> Vec<Word> {
+        let (mut open, mut done) = (vec![self.clone()], Vec::new());
+        while let Some(word) = open.pop() {
+            // Each pair of braces may double the number of words.
+            let few = open.len() + done.len() < MAX_WORDS;
+            match word.choices().filter(|_| few) {
+                Some(words) => open.extend(words.into_iter().rev()),
+                None => done.push(word),
+            }
+        }
+        done
+    }
+
+    /// The word without its first braces, once for each choice in them.
+    fn choices(&self) -> Option<Vec<Word>> {
+        let brace = |part: &Part| *part == Part::Glob('{');
+        let start = self.parts.iter().position(brace)?;
+        let front = &self.parts[..start];
+        let (mut choices, mut depth) = (vec![Word::default()], 0);
+        for (at, part) in self.parts.iter().enumerate().skip(start + 1) {
+            depth += i32::from(brace(part));
+            let Part::Text(text) = part else {
+                choices.last_mut()?.add(part.clone());
+                continue;
+            };
+            for (i, c) in text.char_indices() {
+                depth -= i32::from(c == '}');
+                match c {
+                    '}' if depth < 0 => {
+                        let tail = [Part::Text(text[i + 1..].into())];
+                        let tail = tail.iter().chain(&self.parts[at + 1..]);
+                        let whole = |one: Word| {
+                            let one = match one.strip("~") {
+                                Some(rest) if front.is_empty() => rest.at_home(),
+                                _ => one,
+                            };
+                            let all = front.iter().chain(&one.parts);
+                            all.chain(tail.clone()).cloned().collect()
+                        };
+                        let some = (2..MAX_WORDS).contains(&choices.len());
+                        return some
+                            .then(|| choices.into_iter().map(whole).collect());
+                    }
+                    ',' if depth == 0 => choices.push(Word::default()),
+                    _ => choices.last_mut()?.push(c),
+                }
+            }
+        }
+        None
+    }
+
+    /// What stands behind a `~`, with the folder in front.
+    fn at_home(self) -> Word {
+        [Part::variable("HOME")].into_iter().chain(self.parts).collect()
     }
 
     /// The scripts that run when the shell expands this word.
@@ -405,6 +472,44 @@ mod tests {
         assert_eq!(word.text(), "rm ${A} ${B} ${?}");
         let again = parse(&format!("\"{}\"", word.text()));
         assert_eq!(again.pipelines[0].commands[0].words[0].text(), word.text());
+    }
+
+    #[test]
+    fn braces_make_words() {
+        let texts = |text: &str| {
+            let words = &parse(text).pipelines[0].commands[0].words;
+            let all: Vec<_> = words.iter().flat_map(Word::braces).collect();
+            all.iter().map(|one| one.text().into_owned()).collect::<Vec<_>>()
+        };
+        assert_eq!(texts("a{b,c}d"), ["abd", "acd"]);
+        assert_eq!(texts("{/,x{1,2}}"), ["/", "x1", "x2"]);
+        assert_eq!(texts("f{,.bak}"), ["f", "f.bak"]);
+        for text in ["{a}", "{1..3}", "{a,b", "'{a,b}'", "{}"] {
+            assert_eq!(texts(text), [text.trim_matches('\'')]);
+        }
+        assert!(texts(&"{a,b}".repeat(100)).len() <= MAX_WORDS + 1);
+    }
+
+    #[test]
+    fn compounds_keep_what_stands_inside() {
+        for text in [
+            "if a; then b; else c; fi > x",
+            "for i in 1; do b; done > x",
+            "for i do b; done > x",
+            "for ((;;)) { b; } > x",
+            "case a in a) b;; (c) d; esac > x",
+            "while a; do { b; } done > x",
+            "time -p until b; do c; done > x",
+            "coproc N { b; } > x",
+        ] {
+            let script = parse(text);
+            let [Pipeline { commands, .. }] = &script.pipelines[..] else {
+                panic!("{text}: {script:?}")
+            };
+            assert!(commands[0].body.is_some(), "{text}");
+            assert_eq!(commands[0].redirects.len(), 1, "{text}");
+            assert!(super::tests::commands(text).contains(&vec!["b".into()]));
+        }
     }
 
     #[test]

@@ -5,7 +5,11 @@
 use crate::place::{Place, Spot};
 use crate::rules::{self, Call, Level, divide, named, operands};
 use crate::session::Session;
-use crate::shell::{self, Command, Part, Script, Word};
+use crate::shell::{self, Command, Part, Pipeline, Script, Word};
+
+const FROM_PIPE: &str = "runs whatever a pipe hands over";
+const ONLY_SHELL_SEES: &str = "runs text that only the shell will see";
+const UNKNOWN_PROGRAM: &str = "runs a program that only the shell knows";
 
 /// How deep commands may run each other (`env nice sh -c 'eval …'`).
 const MAX_DEPTH: usize = 48;
@@ -18,6 +22,8 @@ pub struct Judge {
     session: Session,
     /// The names of files that the command line downloads.
     fetched: Vec<String>,
+    /// The functions that start a shell which reads its standard input.
+    readers: Vec<String>,
     depth: usize,
     read: usize,
 }
@@ -35,8 +41,14 @@ impl Judge {
     /// The strictest verdict that any part deserves, and its reason; `None`
     /// if all of it is allowed.
     pub fn verdict(text: &str) -> Option<(Level, &'static str)> {
-        let (session, fetched) = (Session::new(), Vec::new());
-        let mut judge = Judge { worst: None, session, fetched, depth: 0, read: 0 };
+        let mut judge = Judge {
+            worst: None,
+            session: Session::new(),
+            fetched: Vec::new(),
+            readers: Vec::new(),
+            depth: 0,
+            read: 0,
+        };
         judge.text(text, &[]);
         judge.worst
     }
@@ -69,20 +81,29 @@ impl Judge {
 
     fn script(&mut self, script: &Script, feed: &[Command]) {
         self.deeper(|judge| {
-            for pipeline in &script.pipelines {
-                for (at, command) in pipeline.commands.iter().enumerate() {
-                    let before = &pipeline.commands[..at];
-                    judge.command(command, if at == 0 { feed } else { before });
-                }
-            }
+            script.pipelines.iter().for_each(|one| judge.pipeline(one, feed));
         });
     }
 
-    /// What `cd` does in a subshell is forgotten at its end.
+    fn pipeline(&mut self, pipeline: &Pipeline, feed: &[Command]) {
+        let unsure = pipeline.chained || pipeline.commands.len() > 1;
+        self.session.unsure += usize::from(unsure);
+        let mark = pipeline.background.then(|| self.session.mark());
+        for (at, command) in pipeline.commands.iter().enumerate() {
+            let before = &pipeline.commands[..at];
+            self.command(command, if at == 0 { feed } else { before });
+        }
+        mark.into_iter().for_each(|mark| self.session.back_to(mark));
+        self.session.unsure -= usize::from(unsure);
+    }
+
+    /// What a subshell sets is forgotten at its end, and where `cd` led it.
     fn subshell(&mut self, script: &Script, feed: &[Command]) {
-        let folder = self.session.folder.clone();
+        let (mark, unsure) = (self.session.mark(), self.session.unsure);
+        self.session.unsure = 0;
         self.script(script, feed);
-        self.session.folder = folder;
+        self.session.unsure = unsure;
+        self.session.back_to(mark);
     }
 
     fn command(&mut self, command: &Command, feed: &[Command]) {
@@ -96,9 +117,11 @@ impl Judge {
             self.write(&self.session.value(target));
         }
         let words = command.words.iter().flat_map(|word| self.session.expand(word));
-        self.run(&words.collect::<Vec<_>>(), Input { command, feed });
+        let (words, input) = (words.collect::<Vec<_>>(), Input { command, feed });
+        self.run(&words, input);
         // In front of a command, an assignment holds only for that command.
         for (name, value) in &command.assignments {
+            self.setting(name, value, input);
             if command.words.is_empty() {
                 self.session.set(name, value);
             }
@@ -106,12 +129,38 @@ impl Judge {
     }
 
     fn body(&mut self, body: &Script, command: &Command, feed: &[Command]) {
-        if command.function.as_ref().is_some_and(|name| is_bomb(name, body)) {
-            self.find(Level::Deny, "is a fork bomb");
+        if let Some(name) = &command.function {
+            if is_bomb(name, body) {
+                self.find(Level::Deny, "is a fork bomb");
+            }
+            if body.commands().into_iter().any(reads_program) {
+                self.readers.push(name.clone());
+            }
         }
+        // `done < file` feeds what stands inside.
+        let redirects = command.redirects.clone();
+        let input = [Command { redirects, ..Command::default() }];
+        let fed = command.redirects.iter().any(|one| one.op.starts_with('<'));
+        let feed = if fed { &input } else { feed };
+        let unsure = command.branches || command.function.is_some();
+        self.session.unsure += usize::from(unsure);
         match command.subshell {
             true => self.subshell(body, feed),
             false => self.script(body, feed),
+        }
+        self.session.unsure -= usize::from(unsure);
+    }
+
+    /// A variable that names a program which somebody starts later.
+    fn setting(&mut self, name: &str, value: &Word, input: Input) {
+        if !named(name, rules::SETTINGS) || value.parts.is_empty() {
+            return;
+        }
+        let text = value.text();
+        let first = text.split_whitespace().next().unwrap_or_default();
+        match named(base(first), rules::HELPERS) {
+            true => self.code(value, input),
+            false => self.find(Level::Ask, "sets what other programs start"),
         }
     }
 
@@ -140,7 +189,7 @@ impl Judge {
         self.deeper(|judge| match program(first) {
             Some(name) => judge.program(first, &name, args, input),
             None => {
-                judge.find(Level::Ask, "runs a program that only the shell knows");
+                judge.find(Level::Ask, UNKNOWN_PROGRAM);
                 // A variable that is empty makes way for the next word.
                 judge.run(args, input);
             }
@@ -156,8 +205,19 @@ impl Judge {
         if first.text().contains('/') && self.fetched.iter().any(|one| one == name) {
             self.find(Level::Ask, rules::NETWORK);
         }
-        if let Some((valued, skip)) = rules::row(rules::WRAPPERS, name) {
-            return self.wrapper(name, divide(args, valued, skip), input);
+        if !input.feed.is_empty() && self.readers.iter().any(|one| one == name) {
+            let feed = input.feed.iter().flat_map(Command::all).collect::<Vec<_>>();
+            self.printed_by(&feed, FROM_PIPE);
+        }
+        self.rules(name, args, input);
+        if named(name, rules::ENV) {
+            return self.env(args, input);
+        }
+        let first_two = args.first().map(|one| format!("{name} {}", one.text()));
+        for name in [Some(name), first_two.as_deref()].into_iter().flatten() {
+            if let Some((valued, skip)) = rules::row(rules::WRAPPERS, name) {
+                return self.wrapper(name, divide(args, valued, skip), input);
+            }
         }
         if let Some((valued, skip)) = rules::row(rules::EVALS, name) {
             return self.code(&Word::joined(divide(args, valued, skip).1), input);
@@ -165,17 +225,7 @@ impl Judge {
         if named(name, rules::SHELLS) {
             return self.shell(args, input);
         }
-        match name {
-            "." | "source" if !args.is_empty() => self.file(&args[0], true, input),
-            "cd" | "pushd" => self.session.change_folder(args),
-            "popd" => self.session.folder = Spot::unknown(),
-            "for" | "select" => self.session.bind(args),
-            "find" | "fd" | "fdfind" => self.searcher(args, input),
-            "declare" | "export" | "local" | "readonly" | "typeset" => {
-                self.session.declare(args);
-            }
-            _ => {}
-        }
+        self.builtin(name, args, input);
         if let Some(flags) = rules::row(rules::INTERPRETERS, name) {
             self.interpreter(args, flags, input);
         }
@@ -185,14 +235,52 @@ impl Judge {
                 args.iter().chain(files).map(|one| base(&one.text()).to_string());
             self.fetched.extend(names);
         }
-        self.rules(name, args);
     }
 
-    fn rules(&mut self, name: &str, args: &[Word]) {
-        let (mut name, mut args) = (name.to_string(), args);
+    /// What changes the shell itself, and `find`.
+    fn builtin(&mut self, name: &str, args: &[Word], input: Input) {
+        match name {
+            "." | "source" if !args.is_empty() => self.file(&args[0], true, input),
+            "cd" | "pushd" => self.session.change_folder(args),
+            "popd" => self.session.folder = Spot::unknown(),
+            "for" | "select" => self.session.bind(args),
+            "find" | "gfind" | "fd" | "fdfind" => self.searcher(args, input),
+            "declare" | "export" | "local" | "readonly" | "typeset" => {
+                self.session.declare(args);
+                self.settings(args, input);
+            }
+            "printf" => {
+                let names = rules::values(args, "v", "");
+                names.iter().for_each(|one| self.session.forget(&one.text()));
+            }
+            "read" | "mapfile" | "readarray" | "getopts" | "unset" | "let" => {
+                for word in args {
+                    let text = word.text();
+                    let name = text.split(['=', '[', '+']).next();
+                    self.session.forget(name.unwrap_or_default());
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// The words `NAME=VALUE`.
+    fn settings(&mut self, words: &[Word], input: Input) {
+        for word in words {
+            let text = word.text();
+            let name = text.split('=').next().unwrap_or_default();
+            let value = word.strip(name).and_then(|rest| rest.strip("="));
+            value.iter().for_each(|value| self.setting(name, value, input));
+        }
+    }
+
+    fn rules(&mut self, name: &str, args: &[Word], input: Input) {
+        let dashed = rules::dashed(name, args);
+        let (mut name, mut args) = (name.to_string(), &dashed[..]);
         if let Some(valued) = rules::row(rules::FAMILIES, &name) {
             let (options, rest) = divide(args, valued, 0);
-            if options.iter().any(|one| rules::runs_programs(&one.text())) {
+            let runs = |one: &Word| rules::runs_programs(&one.text());
+            if name == "git" && options.iter().any(runs) {
                 self.find(Level::Ask, "changes what git runs");
             }
             let Some((subcommand, rest)) = rest.split_first() else { return };
@@ -203,6 +291,12 @@ impl Judge {
         for (programs, when, level, reason) in rules::RULES {
             if named(&name, programs) && when(&call) {
                 self.find(*level, reason);
+            }
+        }
+        for (programs, when, target) in rules::CODE {
+            if named(&name, programs) && when(&call) {
+                let texts = call.written(target);
+                texts.iter().for_each(|text| self.code(text, input));
             }
         }
         for (programs, when, target) in rules::WRITERS {
@@ -218,25 +312,42 @@ impl Judge {
     fn wrapper(&mut self, name: &str, args: (&[Word], &[Word]), input: Input) {
         let (options, command) = args;
         let has = |text: &str| options.iter().any(|one| one.text() == text);
-        let text = options.iter().find_map(|one| {
-            one.strip("-S").or_else(|| one.strip("--split-string="))
-        });
-        match (name, text) {
+        match name {
             // `command -v sudo` only asks where it is.
-            ("command", _) if has("-v") || has("-V") => {}
-            ("env", Some(text)) => {
-                self.code(&Word::joined(&[&[text], command].concat()), input);
-            }
-            ("env", None) => {
-                let set = |one: &&Word| one.text().contains('=');
-                self.run(&command[command.iter().take_while(set).count()..], input);
-            }
+            "command" if has("-v") || has("-V") => {}
             _ if named(name, rules::XARGS) && !command.is_empty() => {
                 let words = self.with_arrivals(options, command, input.feed);
                 self.run_filled(&words, input);
             }
             _ => self.run(command, input),
         }
+    }
+
+    /// `env -i -C folder NAME=value command`, with clusters such as `-iS`.
+    fn env(&mut self, args: &[Word], input: Input) {
+        let (mut rest, folder) = (args, self.session.folder.clone());
+        while let [first, tail @ ..] = rest
+            && first.text().starts_with('-')
+        {
+            let (letter, value) = rules::env_option(first);
+            let next = usize::from(letter.is_some() && value.is_none());
+            let value = value.or(tail.first().cloned()).unwrap_or_default();
+            rest = tail.get(next..).unwrap_or_default();
+            match letter {
+                Some('S') => {
+                    let again = [&[Word::from("env"), value], rest].concat();
+                    self.code(&Word::joined(&again), input);
+                    rest = &[];
+                }
+                Some('C') => self.session.change_folder(&[value]),
+                _ => {}
+            }
+        }
+        let set = |one: &&Word| one.text().contains('=');
+        let (set, command) = rest.split_at(rest.iter().take_while(set).count());
+        self.settings(set, input);
+        self.run(command, input);
+        self.session.folder = folder;
     }
 
     /// The command of `xargs` with what will arrive: a name that stands in
@@ -250,8 +361,12 @@ impl Judge {
         let printer = feed.last().filter(|one| names(one, rules::PRINTERS));
         let printed = printer.map_or(&[][..], |one| &one.words[1..]);
         let worst = operands(printed).max_by_key(|one| self.session.place(one));
-        let arrival =
-            worst.cloned().unwrap_or(Word::from_iter([Part::variable("@")]));
+        let finder = printer.filter(|one| names(one, &["find", "ls"]));
+        let arrival = match worst {
+            Some(folder) if finder.is_some() => below(folder),
+            Some(word) => word.clone(),
+            None => Word::from_iter([Part::variable("@")]),
+        };
         let marks = rules::values(options, "I", "replace");
         let mark = marks.first().map(Word::text).filter(|one| !one.is_empty());
         let mark = mark.unwrap_or("{}".into());
@@ -271,22 +386,26 @@ impl Judge {
 
     /// `find` deletes and runs commands on its own.
     fn searcher(&mut self, args: &[Word], input: Input) {
-        let mode = |one: &&Word| ["-L", "-H", "-P"].contains(&&*one.text());
+        let args = rules::behind_modes(args);
         let path = |one: &&Word| !one.text().starts_with(['-', '(', '!']);
-        let paths = args.iter().skip_while(mode).take_while(path);
+        let paths = args.iter().take_while(path);
         let worst = paths.max_by_key(|one| self.session.place(one)).cloned();
         let worst = worst.unwrap_or(Word::from("."));
         let mut rest = args.iter();
         while let Some(word) = rest.next() {
             match &*word.text() {
                 "-delete" => self.run(&[Word::from("rm"), worst.clone()], input),
+                text if rules::FIND_TESTS.contains(&text) => {
+                    rest.next();
+                }
                 text if text.starts_with("-fprint") || text == "-fls" => {
                     rest.next().iter().for_each(|file| self.write(file));
                 }
                 "-exec" | "-execdir" | "-ok" | "-okdir" | "-x" | "-X" | "--exec"
                 | "--exec-batch" => {
                     let command = rest.by_ref().take_while(|one| one.text() != ";");
-                    let command = command.map(|one| one.replaced("{}", &worst));
+                    let command =
+                        command.map(|one| one.replaced("{}", &below(&worst)));
                     self.run_filled(&command.collect::<Vec<_>>(), input);
                 }
                 _ => {}
@@ -295,16 +414,14 @@ impl Judge {
     }
 
     fn shell(&mut self, args: &[Word], input: Input) {
-        let valued = ["-o", "-O", "+o", "+O", "--init-file", "--rcfile"];
-        let (options, rest) = divide(args, &valued, 0);
-        let has = |letter| {
-            let mut texts = options.iter().map(Word::text);
-            let short = |one: &str| one.starts_with('-') && !one.starts_with("--");
-            texts.any(|one| short(&one) && one.contains(letter))
-        };
+        let (letters, rest) = rules::shell_options(args);
+        // `bash -n` only reads.
+        if letters.contains('n') && !letters.contains(['i', '+']) {
+            return;
+        }
         match rest.first() {
-            Some(code) if has('c') => self.code(code, input),
-            Some(file) if !has('s') => self.file(file, true, input),
+            Some(code) if letters.contains('c') => self.code(code, input),
+            Some(file) if !letters.contains('s') => self.file(file, true, input),
             _ => self.standard_input(true, input),
         }
     }
@@ -342,10 +459,13 @@ impl Judge {
     /// Code in another language: we know only some of its words.
     fn foreign(&mut self, code: &Word) {
         self.substituted(code);
-        let text = code.text();
+        if let [Part::Variable { .. }] = code.parts[..] {
+            self.find(Level::Ask, ONLY_SHELL_SEES);
+        }
+        let text = code.text().replace("platform.system()", "");
+        let strong = rules::STRONG_TEXTS.iter().any(|one| text.contains(one));
         let mut words = text.split(|c: char| !c.is_alphanumeric() && c != '_');
-        if text.contains('`') || words.any(|one| rules::STRONG_WORDS.contains(&one))
-        {
+        if strong || words.any(|one| rules::STRONG_WORDS.contains(&one)) {
             self.find(Level::Ask, "runs code that deletes files or starts programs");
         }
     }
@@ -355,6 +475,9 @@ impl Judge {
         let text = file.text();
         if ["-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"].contains(&&*text) {
             self.standard_input(shell, input);
+        }
+        if file.parts == [Part::variable("@")] {
+            self.find(Level::Ask, UNKNOWN_PROGRAM);
         }
         if self.fetched.iter().any(|name| name == base(&text)) {
             self.find(Level::Ask, rules::NETWORK);
@@ -376,7 +499,7 @@ impl Judge {
             return;
         }
         let feed: Vec<_> = input.feed.iter().flat_map(Command::all).collect();
-        self.printed_by(&feed, "runs whatever a pipe hands over");
+        self.printed_by(&feed, FROM_PIPE);
         for command in feed {
             if names(command, rules::PRINTERS) {
                 self.document(Some(&Word::joined(&command.words[1..])), shell);
@@ -402,7 +525,7 @@ impl Judge {
         if !scripts.is_empty() {
             let all: Vec<_> =
                 scripts.into_iter().flat_map(Script::commands).collect();
-            self.printed_by(&all, "runs text that only the shell will see");
+            self.printed_by(&all, ONLY_SHELL_SEES);
         }
     }
 
@@ -416,6 +539,23 @@ impl Judge {
             self.find(Level::Ask, reason);
         }
     }
+}
+
+/// What is found below a folder: some name that only `find` knows.
+fn below(folder: &Word) -> Word {
+    let tail = [Part::Text("/".into()), Part::Glob('*')];
+    folder.parts.iter().chain(&tail).cloned().collect()
+}
+
+/// Whether a shell or the like takes its program from the standard input.
+fn reads_program(command: &Command) -> bool {
+    let interpreters =
+        rules::INTERPRETERS.iter().any(|(list, _)| names(command, list));
+    let mut args = command.words.iter().skip(1);
+    let from_input = |one: &Word| ["-", "-s", "/dev/stdin"].contains(&&*one.text());
+    (interpreters || names(command, rules::SHELLS))
+        && (args.clone().any(from_input)
+            || args.all(|one| one.text().starts_with('-')))
 }
 
 /// Whether a command's program is in the list.

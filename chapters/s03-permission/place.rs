@@ -44,7 +44,7 @@ const SINKS: &[&str] = &[
 #[rustfmt::skip]
 const LATER_FOLDERS: &[&str] = &[
     ".buildkite", ".cargo", ".circleci", ".devcontainer", ".git", ".githooks",
-    ".husky", ".ssh",
+    ".hg", ".husky", ".ssh",
 ];
 /// Files that a shell, an editor, a build server or an agent runs by itself.
 /// A `Makefile` is not among them: it runs when somebody asks for it, as any
@@ -53,17 +53,20 @@ const LATER_FOLDERS: &[&str] = &[
 const LATER_FILES: &[&str] = &[
     ".bash_aliases", ".bash_login", ".bash_logout", ".bash_profile", ".bashrc",
     ".cshrc", ".drone.yml", ".envrc", ".exrc", ".gdbinit", ".gitconfig",
-    ".gitlab-ci.yml", ".kshrc", ".lldbinit", ".login", ".mcp.json", ".npmrc",
-    ".pre-commit-config.yaml", ".profile", ".tcshrc", ".travis.yml", ".vimrc",
-    ".woodpecker.yml", ".xinitrc", ".xprofile", ".xsession", ".zlogin", ".zlogout",
+    ".gitlab-ci.yml", ".hgrc", ".inputrc", ".kshrc", ".lldbinit", ".login",
+    ".mcp.json", ".npmrc", ".nvimrc", ".pnp.cjs", ".pre-commit-config.yaml",
+    ".profile", ".tcshrc", ".tmux.conf", ".travis.yml", ".vimrc", ".woodpecker.yml",
+    ".xinitrc", ".xprofile", ".xsession", ".yarnrc.yml", ".zlogin", ".zlogout",
     ".zprofile", ".zshenv", ".zshrc", "azure-pipelines.yml",
     "bitbucket-pipelines.yml", "config.fish", "jenkinsfile", "lefthook.yml",
-    "sitecustomize.py",
+    "sitecustomize.py", "usercustomize.py",
 ];
 /// The same for a name in a folder that holds other things as well.
 const LATER_PAIRS: &[(&str, &[&str])] = &[
     (".claude", &["settings.json", "settings.local.json", "hooks"]),
     (".config", &["autostart", "fish", "git", "systemd"]),
+    (".forgejo", &["workflows"]),
+    (".gitea", &["workflows"]),
     (".github", &["workflows", "actions"]),
     (".vscode", &["tasks.json", "settings.json", "launch.json"]),
 ];

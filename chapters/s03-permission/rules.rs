@@ -7,7 +7,7 @@ use crate::place::{Place, Spot};
 use crate::shell::Word;
 use Level::{Ask, Deny};
 use Place::{Device, System};
-use Target::{All, Behind, Last, Rest, Value};
+use Target::{All, Behind, Command, Last, Rest, Value};
 
 /// How bad it is: the user may allow it, or nobody.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -24,6 +24,8 @@ pub const NETWORK: &str = "runs code from the network";
 pub const RUNS_LATER: &str = "changes a file that runs later";
 const WIPES: &str = "removes the root, a home or a system directory";
 const STARTS: &str = "runs code that starts programs";
+const GIT_RUNS: &str = "changes what git runs";
+const DESTROYS: &str = "destroys a disk";
 const DISCARDS: &str = "discards uncommitted work";
 
 /// Programs, a condition, the verdict, and a reason that completes "This …".
@@ -34,24 +36,47 @@ pub const RULES: &[(Names, When, Level, &str)] = &[
     (POWER, always, Deny, "turns the machine off"),
     (&["init", "telinit"], |c| c.says(&["0", "6"]), Deny, "turns the machine off"),
     (DELETE, |c| c.touches(System), Deny, WIPES),
-    (DELETE, |c| c.touches(Device), Deny, "destroys a disk"),
+    (DELETE, |c| c.touches(Device), Deny, DESTROYS),
     (DELETE, always, Ask, "deletes or empties files"),
     (&["mv"], |c| c.takes(System), Deny, WIPES),
     (&["rsync"], |c| mirrors(c) && c.touches(System), Deny, WIPES),
     (&["rsync"], mirrors, Ask, "deletes files"),
-    (FORMAT, |c| !looks(c) && c.touches(Device), Deny, "destroys a disk"),
+    (FORMAT, |c| !looks(c) && c.touches(Device), Deny, DESTROYS),
     (FORMAT, |c| !looks(c), Ask, "makes or changes a file system"),
+    (&["zpool destroy"], always, Deny, DESTROYS),
+    (&["badblocks"], |c| c.flag("w", &[]) && c.touches(Device), Deny, DESTROYS),
+    (&["hdparm"], |c| c.mentions(&["--security-erase", "--trim-sector"]), Deny,
+        DESTROYS),
+    (&["mdadm"], |c| c.flag("", &["zero-superblock"]), Deny, DESTROYS),
+    (&["systemctl isolate", "systemctl start"], |c| c.has(TARGETS), Deny,
+        "turns the machine off"),
     (RIGHTS, |c| c.flag("R", &["recursive"]) && c.touches(System), Deny,
         "changes the rights of the root, a home or a system directory"),
     (&["chmod"], world_writable, Ask, "lets every user change a file"),
     (&["crontab"], |c| !c.flag("l", &[]), Ask, "changes what runs later"),
     (&["at", "batch"], |c| !c.flag("lq", &[]), Ask, "runs a command later"),
-    (AWK, |c| c.texts().any(|one| one.contains("system(")), Ask, STARTS),
+    (AWK, |c| c.texts().any(|one| awk_starts(&one)), Ask, STARTS),
+    (SED, |c| values(c.args, "e", "expression").iter().chain(c.operands())
+        .any(|one| sed_starts(&one.text())), Ask, STARTS),
+    (&["gmake", "make"], |c| c.flag("f", &["file"])
+        && c.has(&["-", "-f-", "/dev/stdin", "--file=-"]), Ask, STARTS),
+    (&["nc", "ncat", "netcat"], |c| c.flag("ec", &["exec", "sh-exec"]), Ask, STARTS),
+    (&["socat"], |c| c.mentions(&["EXEC:", "exec:", "SYSTEM:", "system:"]), Ask,
+        STARTS),
+    (&["rsync", "scp", "sftp", "ssh"], |c| c.mentions(SSH_COMMANDS), Ask, STARTS),
     (EDITORS, |c| c.texts().any(|one| one.contains('!')), Ask, STARTS),
     (TAR, |c| c.flag("", &["to-command", "checkpoint-action"]), Ask, STARTS),
     (&["bun", "deno", "npx"], |c| c.texts().any(|one| one.starts_with("http")), Ask,
         NETWORK),
-    (&["git push"], forces, Ask, "rewrites shared history"),
+    (&["declare", "local", "typeset"], |c| c.flag("n", &[]), Ask,
+        "gives a variable a second name"),
+    (&["git push", "git send-pack"], forces, Ask, "rewrites shared history"),
+    (&["git clone", "git init"], |c| c.flag("", &["template"]), Ask, GIT_RUNS),
+    (&["git clone"], |c| values(c.args, "c", "config").iter()
+        .any(|one| runs_programs(&one.text())), Ask, GIT_RUNS),
+    (&["git grep"], |c| c.flag("O", &["open-files-in-pager"]), Ask, GIT_RUNS),
+    (&["git clone", "git fetch", "git ls-remote", "git pull", "git push",
+        "git remote", "git submodule"], |c| c.mentions(&["ext::"]), Ask, GIT_RUNS),
     (&["git filter-branch", "git filter-repo"], always, Ask, "rewrites history"),
     (&["git reset"], |c| c.flag("", &["hard"]), Ask, DISCARDS),
     (&["git checkout"], |c| c.flag("f", &["force"]) || c.has(&["--", "."]), Ask,
@@ -74,8 +99,9 @@ pub const RULES: &[(Names, When, Level, &str)] = &[
 
 #[rustfmt::skip]
 const ROOT: Names = &[
-    "doas", "dzdo", "gosu", "machinectl", "pfexec", "pkexec", "run0", "su", "sudo",
-    "sudo-rs", "sudoedit",
+    "doas", "dzdo", "gksu", "gksudo", "gosu", "kdesu", "kdesudo", "machinectl",
+    "newgrp", "pfexec", "pkexec", "run0", "runuser", "setpriv", "sg", "su",
+    "su-exec", "sudo", "sudo-rs", "sudoedit",
 ];
 #[rustfmt::skip]
 const POWER: Names = &[
@@ -85,17 +111,27 @@ const POWER: Names = &[
     "systemctl reboot", "systemctl rescue", "systemctl soft-reboot",
     "systemctl suspend",
 ];
+#[rustfmt::skip]
+const TARGETS: Names = &[
+    "emergency.target", "halt.target", "kexec.target", "poweroff.target",
+    "reboot.target", "rescue.target", "runlevel0.target", "runlevel6.target",
+    "shutdown.target",
+];
 const DELETE: Names = &["rm", "shred", "srm", "truncate", "unlink"];
 #[rustfmt::skip]
 const FORMAT: Names = &[
-    "blkdiscard", "cfdisk", "cryptsetup", "diskutil", "fdisk", "gdisk", "mkdosfs",
-    "mke2fs", "mkfs", "mkfs.btrfs", "mkfs.exfat", "mkfs.ext2", "mkfs.ext3",
-    "mkfs.ext4", "mkfs.f2fs", "mkfs.fat", "mkfs.minix", "mkfs.msdos", "mkfs.ntfs",
-    "mkfs.vfat", "mkfs.xfs", "mkntfs", "mkswap", "newfs*", "parted", "pvcreate",
-    "sfdisk", "sgdisk", "wipefs",
+    "blkdiscard", "cfdisk", "cryptsetup", "diskutil", "fdisk", "gdisk", "lvremove",
+    "mkdosfs", "mke2fs", "mkexfatfs", "mkfs", "mkfs.btrfs", "mkfs.exfat",
+    "mkfs.ext2", "mkfs.ext3", "mkfs.ext4", "mkfs.f2fs", "mkfs.fat", "mkfs.minix",
+    "mkfs.msdos", "mkfs.ntfs", "mkfs.vfat", "mkfs.xfs", "mkntfs", "mkswap",
+    "newfs*", "parted", "pvcreate", "pvremove", "sfdisk", "sgdisk", "vgremove",
+    "wipefs",
 ];
 const RIGHTS: Names = &["chattr", "chgrp", "chmod", "chown", "setfacl"];
 const AWK: Names = &["awk", "gawk", "mawk", "nawk"];
+const SED: Names = &["gsed", "sed"];
+const SSH_COMMANDS: Names =
+    &["LocalCommand", "ProxyCommand", "localcommand", "proxycommand"];
 const TAR: Names = &["bsdtar", "tar"];
 const EDITORS: Names = &["ed", "ex", "nvim", "vi", "vim"];
 const COMPILERS: Names = &["c++", "cc", "clang*", "g++", "gcc", "rustc"];
@@ -132,21 +168,79 @@ fn forces(call: &Call) -> bool {
     call.flag("fd", &long) || call.operands().any(marked)
 }
 
+/// `system("ls")`, `print | "sh"`, `"ls" | getline`, `print > "/etc/x"`.
+fn awk_starts(text: &str) -> bool {
+    let text = text.replace([' ', '\t'], "").replace("||", "");
+    let signs = ["system(", "|\"", "|&\"", "|getline", ">\"/", ">\".."];
+    signs.iter().any(|one| text.contains(one))
+}
+
+/// `1e ls` or `s/x/ls/e` in a script of `sed`.
+fn sed_starts(script: &str) -> bool {
+    let pieces = script.split([';', '\n', '{', '}']).chain([script]);
+    pieces.map(behind_address).any(|one| {
+        let mut letters = one.chars();
+        match (letters.next(), letters.next()) {
+            (Some('e'), behind) => behind.is_none_or(|c| c == ' '),
+            (Some('s'), Some(mark)) if mark.is_ascii_punctuation() => {
+                let flags = one.rsplit(mark).next().unwrap_or_default();
+                let known = |c: char| c.is_ascii_digit() || "egiImMp".contains(c);
+                one.matches(mark).count() > 2
+                    && flags.contains('e')
+                    && flags.trim().chars().all(known)
+            }
+            _ => false,
+        }
+    })
+}
+
+/// What follows `1,$`, `/x/` and the like.
+fn behind_address(command: &str) -> &str {
+    let sign = |c: char| c.is_ascii_digit() || " \t,$!~+".contains(c);
+    let mut left = command.trim_start_matches(sign);
+    while let Some((_, behind)) =
+        left.strip_prefix('/').and_then(|one| one.split_once('/'))
+    {
+        left = behind.trim_start_matches(sign);
+    }
+    left
+}
+
 /// Sets (and does not only read) what git runs, or more than this repository.
 fn configures(call: &Call) -> bool {
     let reads = call.flag("l", &["get", "get-all", "get-regexp", "list"]);
     let wide = call.flag("ef", &["global", "system", "file", "edit"]);
     let keys = || call.operands().filter(|one| one.text() != "set");
     let sets = keys().count() > 1 || call.flag("e", &["edit", "unset"]);
-    sets && !reads && (wide || keys().any(|one| runs_programs(&one.text())))
+    let reading = ["diff", "log", "show", "status"];
+    let mut words = keys().map(Word::text);
+    // An alias for a git command that only reads is no program.
+    let alias = words.next().is_some_and(|one| one.starts_with("alias."));
+    let plain = words.next().is_some_and(|one| {
+        reading.contains(&one.split(' ').next().unwrap_or_default())
+    });
+    let harmless = alias && plain;
+    sets && !reads
+        && (wide || !harmless && keys().any(|one| runs_programs(&one.text())))
 }
 
 /// Whether git runs the value of this setting (`NAME` or `NAME=VALUE`).
 pub fn runs_programs(setting: &str) -> bool {
+    // `--config-env=NAME=VARIABLE` names a setting, too.
+    let setting = setting.strip_prefix("--config-env=").unwrap_or(setting);
     let name = setting.split('=').next().unwrap_or_default().to_lowercase();
+    if setting.starts_with("--exec-path=")
+        || name.starts_with("remote.") && setting.contains("=+")
+    {
+        return true;
+    }
     let sections = ["alias.", "credential.", "filter.", "include", "pager."];
-    let ends =
-        ["hookspath", "fsmonitor", "editor", "pager", "command", "cmd", "program"];
+    #[rustfmt::skip]
+    let ends = [
+        "askpass", "cmd", "command", "driver", "editor", "external", "fsmonitor",
+        "gitproxy", "hookspath", "pager", "program", "receivepack", "templatedir",
+        "textconv", "uploadpack",
+    ];
     let section = sections.iter().any(|one| name.starts_with(one));
     section || name.contains('.') && ends.iter().any(|one| name.ends_with(one))
 }
@@ -163,7 +257,40 @@ pub enum Target {
     Value(&'static str, &'static str),
     /// What follows this text.
     Behind(&'static str),
+    /// All that stands behind the first operand, in one.
+    Command,
 }
+
+/// Words that are shell text, though the program is no shell.
+pub const CODE: &[(Names, When, Target)] = &[
+    (&["flock", "script"], always, Value("c", "command")),
+    (&["npx"], always, Value("c", "call")),
+    (&["git submodule"], |c| c.says(&["foreach"]), Command),
+    (&["git bisect"], |c| c.says(&["run"]), Command),
+    (&["git rebase"], always, Value("x", "exec")),
+    (&["git difftool"], always, Value("x", "extcmd")),
+    (&["git clone", "git fetch", "git pull"], always, Value("u", "upload-pack")),
+    (&["git push"], always, Value("", "receive-pack")),
+    (&["rsync"], always, Value("e", "rsh")),
+    (TAR, always, Value("I", "use-compress-program")),
+];
+
+/// Variables that name a program which others start, and programs that may
+/// stand there.
+#[rustfmt::skip]
+pub const SETTINGS: Names = &[
+    "BASH_ENV", "DYLD_INSERT_LIBRARIES", "EDITOR", "GIT_ASKPASS",
+    "GIT_CONFIG_KEY*", "GIT_CONFIG_PARAMETERS", "GIT_EDITOR", "GIT_EXEC_PATH",
+    "GIT_EXTERNAL_DIFF", "GIT_PAGER", "GIT_PROXY_COMMAND", "GIT_SEQUENCE_EDITOR",
+    "GIT_SSH", "GIT_SSH_COMMAND", "GIT_TEMPLATE_DIR", "LD_AUDIT", "LD_PRELOAD",
+    "LESSCLOSE", "LESSOPEN", "MANPAGER", "PAGER", "PERL5OPT", "PROMPT_COMMAND",
+    "PYTHONSTARTUP", "RUBYOPT", "SSH_ASKPASS", "VISUAL",
+];
+#[rustfmt::skip]
+pub const HELPERS: Names = &[
+    "", ":", "bat", "cat", "code", "delta", "echo", "emacs", "false", "less", "more",
+    "nano", "nvim", "sed", "ssh", "true", "vi", "vim",
+];
 
 /// Programs that write files, when they do, and which files.
 #[rustfmt::skip]
@@ -174,37 +301,58 @@ pub const WRITERS: &[(Names, When, Target)] = &[
     (RIGHTS, always, Rest),
     (&["git clone"], always, Last),
     (&["git worktree"], |c| c.says(&["add"]), Rest),
-    (&["gsed", "sed"], |c| c.flag("i", &["in-place"]), Rest),
+    (SED, |c| c.flag("i", &["in-place"]), Rest),
     (&["perl", "ruby"], |c| c.flag("i", &[]), All),
-    (&["dd"], always, Behind("of=")),
+    (&["dc3dd", "dcfldd", "dd"], always, Behind("of=")),
+    (&["ddrescue"], always, Rest),
+    (&["qemu-img", "split"], always, Last),
+    (&["7z", "7za", "7zr"], always, Value("o", "")),
+    (&["git archive", "gpg", "gpg2"], always, Value("o", "output")),
+    (&["git init"], always, All),
+    (&["go build", "go test"], always, Value("o", "")),
+    (&["openssl"], always, Value("out", "out")),
+    (&["patch"], always, Value("d", "directory")),
+    (&["pip install", "pip3 install"], always, Value("t", "target")),
+    (TAR, |c| c.flag("cru", &["append", "create", "update"]), Value("f", "file")),
     (COMPILERS, always, Value("o", "output")),
     (&["curl", "sort"], always, Value("o", "output")),
     (&["wget"], always, Value("O", "output-document")),
     (&["wget"], always, Value("P", "directory-prefix")),
     (&["unzip"], always, Value("d", "")),
-    (TAR, |c| c.flag("x", &["extract"]) || c.first("x"),
-        Value("C", "directory")),
+    (TAR, |c| c.flag("x", &["extract"]), Value("C", "directory")),
 ];
 
 /// Programs that run the command behind them: their options that take a
 /// value, and how many operands stand in front of that command.
 #[rustfmt::skip]
 pub const WRAPPERS: &[(Names, (Names, usize))] = &[
-    (&["builtin", "busybox", "command", "nohup", "setsid", "toybox"], (&[], 0)),
+    (&["builtin", "busybox", "command", "fakeroot", "nohup", "rlwrap", "setsid",
+        "toybox", "unbuffer", "unshare", "valgrind"], (&[], 0)),
+    (&["aarch64", "arch", "arm64", "i386", "i686", "linux32", "linux64", "setarch",
+        "x86_64"], (&[], 0)),
+    (&["bundle exec", "npm exec", "pipenv run", "pnpm exec", "poetry run", "uv run"],
+        (&["--with"], 1)),
+    (&["caffeinate"], (&["-t", "-w"], 0)),
+    (&["choom"], (&["-n", "--adjust"], 0)),
     (&["chroot", "flock"], (&["-E", "-w", "--timeout"], 1)),
     (&["chrt", "taskset"], (&[], 1)),
-    (&["env"], (&["-C", "-u", "--chdir", "--unset"], 0)),
     (&["exec"], (&["-a"], 0)),
     (&["gtimeout", "timeout"], (&["-k", "-s", "--kill-after", "--signal"], 1)),
     (&["ionice"], (&["-c", "-n", "--class", "--classdata"], 0)),
     (&["ltrace", "strace"], (&["-e", "-o", "-p", "-s", "-u"], 0)),
     (&["nice"], (&["-n", "--adjustment"], 0)),
+    (&["nsenter"], (&["-S", "-G", "-t", "--target"], 0)),
+    (&["prlimit"], (&["-o", "-p", "--output", "--pid"], 0)),
+    (&["script"], (&["-B", "-E", "-I", "-O", "-T", "-c", "-m", "-o"], 1)),
     (&["stdbuf"], (&["-e", "-i", "-o", "--error", "--input", "--output"], 0)),
+    (&["systemd-inhibit"], (&["--mode", "--what", "--who", "--why"], 0)),
     (&["systemd-run"], (&["-p", "-u"], 0)),
     (&["time"], (&["-f", "-o", "--format", "--output"], 0)),
     (XARGS, (&["-E", "-I", "-L", "-P", "-a", "-d", "-j", "-n", "-s", "--arg-file",
         "--delimiter", "--max-args", "--max-procs"], 0)),
 ];
+/// The wrapper that sets variables first.
+pub const ENV: Names = &["env", "genv"];
 /// Wrappers that put in words which arrive only when they run.
 pub const XARGS: Names = &["gxargs", "parallel", "xargs"];
 /// Programs that print their operands.
@@ -223,6 +371,7 @@ pub const EVALS: &[(Names, (Names, usize))] = &[
 pub const FAMILIES: &[(Names, Names)] = &[
     (&["git"], &["-C", "-c", "--config-env", "--exec-path", "--git-dir",
         "--namespace", "--work-tree"]),
+    (&["go", "pip", "pip3", "zpool"], &[]),
     (&["loginctl", "systemctl"], &["-H", "-M", "-p", "-t", "--host", "--machine"]),
 ];
 
@@ -235,7 +384,7 @@ pub const SHELLS: Names = &[
 /// Other languages, and the options behind which code stands.
 pub const INTERPRETERS: &[(Names, Names)] = &[
     (&["bun", "deno", "node", "nodejs"], &["-e", "-p", "--eval", "--print", "eval"]),
-    (&["lua*", "osascript", "rscript", "ruby*"], &["-e"]),
+    (&["julia", "lua*", "osascript", "r", "rscript", "ruby*"], &["-e"]),
     (&["perl*"], &["-e", "-E"]),
     (&["php"], &["-r"]),
     (&["powershell*", "pwsh"], &["-c", "-Command"]),
@@ -246,9 +395,20 @@ pub const INTERPRETERS: &[(Names, Names)] = &[
 pub const STRONG_WORDS: Names = &[
     "FileUtils", "Popen", "Remove", "b64decode", "child_process", "doShellScript",
     "eval", "exec", "execFile", "execSync", "execl", "execv", "execvp", "fork",
-    "passthru", "popen", "qx", "remove", "removedirs", "rmSync", "rm_r", "rm_rf",
-    "rmdir", "rmdirSync", "rmtree", "shell_exec", "shutil", "spawn", "spawnSync",
-    "subprocess", "system", "truncate", "unlink", "unlinkSync", "urlopen",
+    "passthru", "popen", "qx", "remove", "remove_tree", "removedirs", "rmSync",
+    "rm_r", "rm_rf", "rmdir", "rmdirSync", "rmtree", "shell_exec", "shutil",
+    "spawn", "spawnSync", "subprocess", "system", "truncate", "unlink",
+    "unlinkSync", "urlopen",
+];
+
+/// The same for what is more than a word.
+pub const STRONG_TEXTS: Names = &["`", "do shell script", "os.execute"];
+
+/// Tests of `find` that take a value.
+#[rustfmt::skip]
+pub const FIND_TESTS: Names = &[
+    "-group", "-iname", "-ipath", "-iregex", "-name", "-newer", "-path", "-regex",
+    "-type", "-user", "-wholename",
 ];
 
 pub const DOWNLOADERS: Names =
@@ -303,9 +463,9 @@ impl Call<'_> {
         self.operands().next().is_some_and(|one| words.contains(&&*one.text()))
     }
 
-    /// Whether the first operand begins with this text.
-    fn first(&self, start: &str) -> bool {
-        self.operands().next().is_some_and(|one| one.text().starts_with(start))
+    /// Whether one of these texts stands anywhere in an argument.
+    fn mentions(&self, texts: &[&str]) -> bool {
+        self.texts().any(|one| texts.iter().any(|text| one.contains(text)))
     }
 
     fn has(&self, words: &[&str]) -> bool {
@@ -334,6 +494,7 @@ impl Call<'_> {
             Last => self.operands().skip(1).last().cloned().into_iter().collect(),
             Rest => self.operands().skip(1).cloned().collect(),
             Value(letter, long) => values(self.args, letter, long),
+            Command => vec![Word::joined(divide(self.args, &[], 1).1)],
             Behind(text) => {
                 self.args.iter().filter_map(|one| one.strip(text)).collect()
             }
@@ -378,6 +539,75 @@ pub fn divide<'a>(
     args.split_at(at.min(args.len()))
 }
 
+/// `tar cfv FILE` as `tar -cvf FILE`.
+pub fn dashed<'a>(name: &str, args: &'a [Word]) -> Cow<'a, [Word]> {
+    match args {
+        [first, rest @ ..] if named(name, TAR) && !first.text().starts_with('-') => {
+            let text = first.text();
+            let end = if text.contains('f') { "f" } else { "" };
+            let first = format!("-{}{end}", text.replace('f', ""));
+            [&[Word::from(first.as_str())], rest].concat().into()
+        }
+        _ => args.into(),
+    }
+}
+
+/// The letters of a shell's options (with a `+` for those that begin with it)
+/// and what is behind them. Each `o` takes a word: `-euo pipefail -c code`.
+pub fn shell_options(args: &[Word]) -> (String, &[Word]) {
+    let (mut letters, mut rest) = (String::new(), args);
+    while let [first, tail @ ..] = rest {
+        let text = first.text();
+        if ["-", "--"].contains(&&*text) {
+            return (letters, tail);
+        }
+        let taken = match text.strip_prefix("--") {
+            Some(name) => usize::from(["init-file", "rcfile"].contains(&name)),
+            None if text.starts_with(['-', '+']) => {
+                letters.push_str(text.strip_prefix('-').unwrap_or("+"));
+                text.matches(['o', 'O']).count()
+            }
+            None => break,
+        };
+        rest = tail.get(taken..).unwrap_or_default();
+    }
+    (letters, rest)
+}
+
+/// The letter of an option of `env` that takes a value, and the value if it
+/// stands in the same word.
+pub fn env_option(word: &Word) -> (Option<char>, Option<Word>) {
+    let text = word.text();
+    if let Some(long) = text.strip_prefix("--") {
+        let name = long.split('=').next().unwrap_or_default();
+        let all =
+            [("split-string", 'S'), ("chdir", 'C'), ("unset", 'u'), ("argv0", 'a')];
+        let known = |(one, _): &&(&str, char)| one.starts_with(name);
+        let found = all.iter().find(known).filter(|_| !name.is_empty());
+        let value = word.strip(&format!("--{name}="));
+        return (found.map(|(_, letter)| *letter), value);
+    }
+    let at = text.find(['S', 'C', 'u', 'a', 'P']);
+    let letter = at.and_then(|at| text[at..].chars().next());
+    let value = at.and_then(|at| word.strip(&text[..=at]));
+    (letter, value.filter(|one| !one.parts.is_empty()))
+}
+
+/// The arguments of `find` behind `-L`, `-O2`, `-D tree` and `--`.
+pub fn behind_modes(args: &[Word]) -> &[Word] {
+    let mut rest = args;
+    while let Some(text) = rest.first().map(Word::text) {
+        let taken = match &*text {
+            "-D" => 2,
+            "--" | "-H" | "-L" | "-P" => 1,
+            text if text.starts_with("-O") => 1,
+            _ => break,
+        };
+        rest = rest.get(taken..).unwrap_or_default();
+    }
+    rest
+}
+
 /// The values of an option: `-o FILE`, `-oFILE`, `--output=FILE` ….
 pub fn values(args: &[Word], letter: &str, long: &str) -> Vec<Word> {
     let mut found = Vec::new();
@@ -385,11 +615,14 @@ pub fn values(args: &[Word], letter: &str, long: &str) -> Vec<Word> {
         let text = word.text();
         let short = text.starts_with('-') && !text.starts_with("--");
         let attached = match short {
+            true if letter.is_empty() => None,
             true => word.strip("-").and_then(|one| one.strip(letter)),
             false => word.strip("--").and_then(|one| one.strip(long)?.strip("=")),
         };
         let attached = attached.filter(|one| !one.parts.is_empty());
-        if short && text.ends_with(letter) || text.strip_prefix("--") == Some(long) {
+        if short && !letter.is_empty() && text.ends_with(letter)
+            || text.strip_prefix("--") == Some(long)
+        {
             found.extend(args.get(at + 1).cloned());
         }
         found.extend(attached);

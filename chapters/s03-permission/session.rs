@@ -13,7 +13,12 @@ const MAX_VALUE: usize = 1000;
 /// The state of a shell, as far as the text tells it.
 pub struct Session {
     pub folder: Spot,
+    /// How many branches, loops and pipes are open: what is set in them may
+    /// not be set at all.
+    pub unsure: usize,
     values: HashMap<String, Word>,
+    /// Names with the values that they had before, for [`Session::back_to`].
+    log: Vec<(String, Option<Word>)>,
 }
 
 impl Session {
@@ -22,7 +27,25 @@ impl Session {
         // `rm${IFS}-rf` needs no blank, `$SHELL -c` no name.
         let set = [("IFS", " "), ("SHELL", "sh"), ("BASH", "bash")];
         let values = set.map(|(name, value)| (name.to_string(), Word::from(value)));
-        Session { folder: Spot::workspace(), values: values.into() }
+        let (folder, values) = (Spot::workspace(), HashMap::from(values));
+        let mut session = Session { folder, unsure: 0, values, log: Vec::new() };
+        ["HOME", "PWD"].iter().for_each(|name| session.forget(name));
+        session
+    }
+
+    /// A place to come back to, at the end of a subshell.
+    pub fn mark(&self) -> (Spot, usize) {
+        (self.folder.clone(), self.log.len())
+    }
+
+    pub fn back_to(&mut self, (folder, length): (Spot, usize)) {
+        self.folder = folder;
+        for (name, value) in self.log.drain(length..).rev() {
+            match value {
+                Some(value) => self.values.insert(name, value),
+                None => self.values.remove(&name),
+            };
+        }
     }
 
     /// Where a path leads from the current folder.
@@ -40,12 +63,28 @@ impl Session {
 
     pub fn set(&mut self, name: &str, value: &Word) {
         let value = self.value(value);
+        let other = self.values.get(name).is_some_and(|old| *old != value);
+        let vague = |part: &Part| *part == Part::variable("?");
+        let blank = name != "IFS" || value.text().trim().is_empty();
         // A value made of itself, again and again, would fill the memory.
-        if value.scripts().is_empty() && value.text().len() <= MAX_VALUE {
-            self.values.insert(name.into(), value);
+        let short = value.scripts().is_empty() && value.text().len() <= MAX_VALUE;
+        if self.unsure > 0 && other || value.parts.iter().any(vague) || !short {
+            self.forget(name);
+        } else if blank {
+            self.put(name, if name == "IFS" { Word::from(" ") } else { value });
         } else {
-            self.values.remove(name);
+            self.forget(name);
         }
+    }
+
+    /// From here on, only the shell knows the value.
+    pub fn forget(&mut self, name: &str) {
+        self.put(name, Word::from_iter([Part::variable(name)]));
+    }
+
+    fn put(&mut self, name: &str, value: Word) {
+        let old = self.values.insert(name.into(), value);
+        self.log.push((name.into(), old));
     }
 
     /// `export NAME=value`.
@@ -53,8 +92,10 @@ impl Session {
         for word in args {
             let text = word.text();
             let name = text.split('=').next().unwrap_or_default();
-            if let Some(value) = word.strip(&format!("{name}=")) {
-                self.set(name, &value);
+            match (word.strip(&format!("{name}=")), name.find(['[', '+'])) {
+                (Some(_), Some(end)) => self.forget(&name[..end]),
+                (Some(value), None) => self.set(name, &value),
+                (None, _) => {}
             }
         }
     }
@@ -68,14 +109,33 @@ impl Session {
         };
         let any = Word { parts: vec![Part::Glob('*')] };
         let harmless = values.len() > 1 && self.place(worst) == Place::Inside;
-        self.set(&name.text(), if harmless { &any } else { worst });
+        // The loop itself sets it, whether or not others have done so before.
+        let value = self.value(if harmless { &any } else { worst });
+        let vague = !value.scripts().is_empty() || value.text().len() > MAX_VALUE;
+        match vague {
+            true => self.forget(&name.text()),
+            false => self.put(&name.text(), value),
+        }
     }
 
     /// What a part stands for, and whether the shell will split it at blanks.
     fn known<'a>(&'a self, part: &'a Part) -> (&'a [Part], bool) {
         let itself = (std::slice::from_ref(part), false);
-        let Part::Variable { name, quoted, .. } = part else { return itself };
-        self.values.get(name).map_or(itself, |value| (&value.parts, !quoted))
+        let Part::Variable { name, rest, quoted } = part else { return itself };
+        let Some(value) = self.values.get(name) else { return itself };
+        // `${x%a}` is another value, `${x:-a}` the same if there is one.
+        let whole = rest.parts.is_empty() || name == "IFS";
+        let checked =
+            [":-", "-", ":?", "?"].iter().any(|op| rest.strip(op).is_some());
+        // A part of some file's name here is still a name here.
+        let cut = rest.strip("%").or(rest.strip("#")).is_some();
+        let cut = cut && value.parts.contains(&Part::Glob('*'));
+        let whole = whole || cut && !value.text().contains('/');
+        let blanks = *quoted || self.values.get("IFS") == Some(&Word::from(" "));
+        match blanks && (whole || checked && !value.parts.is_empty()) {
+            true => (&value.parts, !quoted),
+            false => itself,
+        }
     }
 
     /// The word with the variables that are known, in one piece.
@@ -86,6 +146,10 @@ impl Session {
     /// The words that the shell makes of this one. A variable that is empty
     /// vanishes.
     pub fn expand(&self, word: &Word) -> Vec<Word> {
+        word.braces().iter().flat_map(|one| self.split(one)).collect()
+    }
+
+    fn split(&self, word: &Word) -> Vec<Word> {
         let (mut words, mut now) = (Vec::new(), Word::default());
         for part in &word.parts {
             let (value, splits) = self.known(part);
@@ -155,11 +219,33 @@ mod tests {
     }
 
     #[test]
+    fn what_may_not_be_set_is_unknown() {
+        let mut session = Session::new();
+        session.set("A", &Word::from("a"));
+        session.unsure += 1;
+        session.set("A", &Word::from("a"));
+        assert_eq!(expanded(&session, "$A ${A%b} ${A:-b}"), ["a", "${A}", "a"]);
+        session.set("A", &Word::from("b"));
+        assert_eq!(expanded(&session, "$A"), ["${A}"]);
+    }
+
+    #[test]
+    fn a_subshell_is_undone() {
+        let mut session = Session::new();
+        session.set("A", &Word::from("a"));
+        let mark = session.mark();
+        session.set("A", &Word::from("b"));
+        session.set("B", &Word::from("b"));
+        session.back_to(mark);
+        assert_eq!(expanded(&session, "$A $B"), ["a", "${B}"]);
+    }
+
+    #[test]
     fn a_loop_stands_for_its_worst_value() {
         let mut session = Session::new();
-        session.bind(&words("for d in a / b")[1..]);
+        session.bind(&words("x d in a / b")[1..]);
         assert_eq!(session.place(&session.value(&words("$d")[0])), Place::System);
-        session.bind(&words("for d in a b")[1..]);
+        session.bind(&words("x d in a b")[1..]);
         assert_eq!(expanded(&session, "$d/x"), ["*/x"]);
     }
 

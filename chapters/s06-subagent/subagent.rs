@@ -7,7 +7,7 @@ use crate::llm::{Ask, LlmError, Model};
 use crate::message::Message;
 use crate::registry::ToolRegistry;
 use crate::tool::Tool;
-use anyhow::{Result, bail};
+use anyhow::{Result, bail, ensure};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use std::sync::Arc;
@@ -74,6 +74,7 @@ pub fn tool(base: Worker) -> Tool {
 }
 
 async fn task(worker: Worker, args: Task) -> Result<String> {
+    ensure!(!args.description.trim().is_empty(), "`description` is empty");
     worker.console.note(&format!("task: {}", args.description));
     let mut history = vec![Message::prompt(args.description)];
     for _ in 0..MAX_ROUNDS {

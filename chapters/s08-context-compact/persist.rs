@@ -2,11 +2,12 @@
 //! `read_file` brings back any part. Unlike a summary, this loses nothing.
 
 use super::shorten::{remnant, size, unseen};
+use super::summary::with_less_summary;
 use crate::files::Workspace;
 use crate::message::{Message, ToolCall};
 use crate::store::write_atomic;
 use crate::text::{head, head_tail};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use std::cmp::Reverse;
 use std::{fs, io};
 
@@ -52,15 +53,22 @@ fn spill(workspace: &Workspace, text: &str, preview: usize) -> String {
     };
     let start = head(text, preview);
     let chars = text.chars().count();
+    // How a command ended must be seen at once.
+    let end = match text.lines().next_back() {
+        Some(last) if last.starts_with('[') && last.len() < 100 => {
+            format!("[...]\n{last}\n")
+        }
+        _ => String::new(),
+    };
     let go_on = match start.lines().count() {
         // One long line, of which read_file shows only the beginning.
-        0 | 1 => format!("bash: fold -w 200 {path} | sed -n 11,30p"),
+        0 | 1 => format!("use bash with `fold -w 200 {path} | sed -n 11,30p`"),
         line => format!("read_file with offset={line}"),
     };
     format!(
         "{OPENING}{chars} characters in {path}\n\
          For the rest, {go_on}. It begins:\n\
-         {start}\n</persisted-output>"
+         {start}\n{end}</persisted-output>"
     )
 }
 
@@ -107,8 +115,18 @@ pub fn shrink(
 ) -> usize {
     let shrink = |preview| {
         largest_first(history.iter_mut(), target, |message| match message {
-            // The model made it in one go, so it fits the window by itself.
-            Message::Assistant { .. } => {}
+            Message::Assistant { calls, raw, .. } => {
+                if shorten_arguments(calls, preview) {
+                    // The provider's form holds them as well.
+                    *raw = Value::Null;
+                }
+            }
+            Message::Prompt(text) if with_less_summary(text, preview).is_some() => {
+                let less = with_less_summary(text, preview).unwrap_or_default();
+                // The request in it may be what does not fit.
+                let spills = preview < PREVIEW && is_long(&less, PREVIEW);
+                *text = if spills { spill(workspace, text, preview) } else { less };
+            }
             Message::Prompt(text)
             | Message::Note(text)
             | Message::Tool { text, .. } => {
@@ -121,6 +139,19 @@ pub fn shrink(
         })
     };
     [PREVIEW, PREVIEW / 10].into_iter().map(shrink).sum()
+}
+
+/// Leaves of long texts in arguments only how long they were: the calls have
+/// run, and a file that was written is on the disk. Returns whether it did.
+fn shorten_arguments(calls: &mut [ToolCall], most: usize) -> bool {
+    let args = calls.iter_mut().filter_map(|call| call.args.as_mut().ok());
+    let values = args.filter_map(Value::as_object_mut).flat_map(Map::values_mut);
+    let long = values.filter(|value| is_long(value.as_str().unwrap_or(""), most));
+    let cut = |value: &mut Value| {
+        let chars = value.as_str().unwrap_or("").chars().count();
+        *value = format!("[{chars} characters were here]").into();
+    };
+    long.map(cut).count() > 0
 }
 
 /// Shortens one message after the other, the largest first, until all of them

@@ -71,6 +71,7 @@ fn environment() -> String {
   ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL, ANTHROPIC_MODEL
                       [model: {ANTHROPIC_DEFAULT_MODEL}]
   MAX_ROUNDS          rounds of tool calls in one turn [default: 100]
+  CONTEXT_LIMIT       characters of a conversation, from s08 on [default: 12000]
   NO_COLOR            no colours
 
 Without a key a script plays the model, so that you can try it at once."

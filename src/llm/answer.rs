@@ -57,6 +57,10 @@ impl Answer {
             return Err(LlmError::Refused(self.refusal()));
         }
         if self.calls.is_empty() && self.text.trim().is_empty() {
+            if self.finish == "model_context_window_exceeded" {
+                let (message, used, limit) = (self.finish, None, None);
+                return Err(LlmError::ContextTooLong { message, used, limit });
+            }
             return Err(LlmError::Empty { finish: self.finish });
         }
         if is_cut(&self.finish) {

@@ -137,7 +137,9 @@ fn too_large(fault: &Fault) -> Option<LlmError> {
     let above_rate = matches!(fault.status, 413 | 429)
         && fault.text.contains("request too large")
         && fault.has_any(ABOVE_RATE);
-    let overflow = fault.has_any(OVERFLOW_CODES)
+    // Whatever a server or a gateway says to it: the request was too large.
+    let overflow = fault.status == 413
+        || fault.has_any(OVERFLOW_CODES)
         || above_rate
         || told_by_text && fault.has_any(OVERFLOW);
     overflow.then(|| LlmError::ContextTooLong {

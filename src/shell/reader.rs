@@ -14,10 +14,10 @@ const REDIRECTS: [&str; 12] =
     ["<<<", "<<-", "<<", "<&", "<>", "<", "&>>", "&>", ">>", ">&", ">|", ">"];
 
 /// Words that only say how the commands around them hang together.
-const KEYWORDS: [&str; 12] = [
-    "if", "then", "elif", "else", "fi", "while", "until", "do", "done", "!", "}",
-    "coproc",
-];
+const KEYWORDS: [&str; 9] =
+    ["then", "elif", "else", "fi", "do", "done", "esac", "!", "}"];
+/// Builtins behind which `name=(…)` is a list and no subshell.
+const DECLARERS: [&str; 5] = ["declare", "export", "local", "readonly", "typeset"];
 
 pub fn read(text: &str) -> Script {
     let mut reader = Reader::new(text, 0);
@@ -33,14 +33,14 @@ struct Reader<'a> {
     /// Where reading goes on behind this line, because the bodies of its
     /// here-documents have been read already.
     resume: usize,
-    /// How many `case` are open: in them, a `)` ends a pattern.
-    cases: usize,
+    /// Directly in a `case`, where a `)` ends a pattern.
+    in_case: bool,
     flaw: Option<&'static str>,
 }
 
 impl<'a> Reader<'a> {
     fn new(text: &'a str, depth: usize) -> Self {
-        Reader { text, at: 0, depth, resume: 0, cases: 0, flaw: None }
+        Reader { text, at: 0, depth, resume: 0, in_case: false, flaw: None }
     }
 
     fn left(&self) -> &'a str {
@@ -124,12 +124,22 @@ impl<'a> Reader<'a> {
         Some(found)
     }
 
-    /// Reads commands up to `end`: `)`, `}` or, if empty, the end of the text.
+    /// Skips blanks and line ends.
+    fn lines(&mut self) {
+        self.blanks();
+        while self.peek() == Some('\n') {
+            self.operator();
+            self.blanks();
+        }
+    }
+
+    /// Reads commands up to `end`: `)`, a keyword such as `}` or `fi` or, if
+    /// empty, the end of the text.
     fn script(&mut self, end: &str) -> Script {
         self.deeper(|reader| {
-            let cases = std::mem::take(&mut reader.cases);
+            let in_case = std::mem::replace(&mut reader.in_case, end == "esac");
             let script = reader.pipelines(end);
-            reader.cases = cases;
+            reader.in_case = in_case;
             script
         })
     }
@@ -145,20 +155,21 @@ impl<'a> Reader<'a> {
         loop {
             self.blanks();
             match self.operator() {
-                Some(")") if self.cases > 0 => {
+                Some(")") if self.in_case => {
                     now.commands.iter_mut().for_each(into_pattern);
                     finish(&mut now);
                 }
                 Some(operator) if operator == end => break,
                 Some("|" | "|&") => piped = true,
-                Some("\n") if piped => {}
+                Some("\n") if piped || now.commands.is_empty() => {}
                 Some(operator) => {
                     now.background = operator == "&";
                     piped = false;
                     finish(&mut now);
+                    now.chained = ["&&", "||"].contains(&operator);
                 }
-                None if end == "}" && self.keyword() == "}" => {
-                    self.at += 1;
+                None if !end.is_empty() && self.keyword() == end => {
+                    self.at += end.len();
                     break;
                 }
                 None if self.left().is_empty() => {
@@ -168,7 +179,7 @@ impl<'a> Reader<'a> {
                     break;
                 }
                 None => {
-                    if !std::mem::take(&mut piped) {
+                    if !std::mem::take(&mut piped) && !now.commands.is_empty() {
                         finish(&mut now);
                     }
                     now.commands.push(self.command());
@@ -188,16 +199,21 @@ impl<'a> Reader<'a> {
                 command.redirects.push(redirect);
                 continue;
             }
-            let first = command.words.is_empty() && command.body.is_none();
+            let first = command.words.is_empty();
             let alone = first && command.assignments.is_empty();
+            let sum = command.words.first() == Some(&Word::from("(("));
             match self.peek() {
                 None | Some(';' | '&' | '|' | '\n' | ')') => return command,
+                // Behind a body, only another keyword may stand.
+                _ if command.body.is_some() || sum => return command,
                 Some('(') if first => self.parenthesis(&mut command),
+                Some('(') if self.list(&mut command) => {}
                 Some('(') => {
                     if command.words.len() != 1 || !self.empty_parentheses() {
                         return command;
                     }
                     command.function = command.words.pop().map(|w| w.text().into());
+                    self.lines();
                 }
                 _ if alone && self.eat_keyword(&mut command) => {}
                 _ if first && self.assignment(&mut command) => {}
@@ -214,6 +230,19 @@ impl<'a> Reader<'a> {
         self.at += 1;
         command.body = Some(self.script(")"));
         command.subshell = true;
+    }
+
+    /// `(a b)` behind `declare name=`.
+    fn list(&mut self, command: &mut Command) -> bool {
+        let [first, .., last] = &mut command.words[..] else { return false };
+        let declares = DECLARERS.contains(&&*first.text());
+        if !declares || !self.text[..self.at].ends_with('=') || !self.eat("(") {
+            return false;
+        }
+        let words = self.data(")");
+        words.into_iter().flat_map(|one| one.parts).for_each(|part| last.add(part));
+        last.add(unknown());
+        true
     }
 
     /// What makes a function of the name in front.
@@ -238,6 +267,10 @@ impl<'a> Reader<'a> {
         let start = self.at;
         let keyword = self.keyword();
         self.at += keyword.len();
+        if self.in_case && self.left().trim_start().starts_with([')', '|']) {
+            self.at = start;
+            return false;
+        }
         match keyword {
             "{" => command.body = Some(self.script("}")),
             "[[" => {
@@ -249,19 +282,80 @@ impl<'a> Reader<'a> {
                 command.function = Some(self.word().text().into());
                 self.blanks();
                 self.empty_parentheses();
+                self.lines();
             }
-            "case" => {
-                self.cases += 1;
-                command.words.push(Word::from("case"));
-            }
-            "esac" => self.cases = self.cases.saturating_sub(1),
+            "time" if self.times() => {}
+            "coproc" => self.coprocess(),
             _ if KEYWORDS.contains(&keyword) => {}
             _ => {
-                self.at = start;
-                return false;
+                command.body = self.compound(keyword);
+                command.branches = command.body.is_some();
+                if command.body.is_none() {
+                    self.at = start;
+                }
+                return command.branches;
             }
         }
         true
+    }
+
+    /// What stands between `if` and `fi`, and so on.
+    fn compound(&mut self, keyword: &str) -> Option<Script> {
+        Some(match keyword {
+            "if" => self.script("fi"),
+            "while" | "until" => self.script("done"),
+            "for" | "select" => self.each(keyword),
+            "case" => {
+                self.blanks();
+                let head = vec![Word::from("case"), self.word()];
+                self.lines();
+                self.at += if self.keyword() == "in" { 2 } else { 0 };
+                headed(head, self.script("esac"))
+            }
+            _ => return None,
+        })
+    }
+
+    /// `for x in a b; do …; done`, without `in`, or with `((…))`.
+    fn each(&mut self, keyword: &str) -> Script {
+        let mut head = vec![Word::from(keyword)];
+        self.blanks();
+        head.extend(self.calculation());
+        loop {
+            self.blanks();
+            let body = head.len() == 2 && ["do", "{"].contains(&self.keyword());
+            let ends = |c| ";&|<>()\n".contains(c) && !self.file_ahead();
+            if body || self.peek().is_none_or(ends) {
+                break;
+            }
+            head.push(self.word());
+        }
+        self.eat(";");
+        self.lines();
+        let braces = self.keyword() == "{";
+        self.at += usize::from(braces);
+        headed(head, self.script(if braces { "}" } else { "done" }))
+    }
+
+    /// Whether `time` is the keyword: with other options it is a program.
+    fn times(&mut self) -> bool {
+        self.blanks();
+        let option = self.keyword();
+        let known = ["-p", "--"].contains(&option);
+        self.at += if known { option.len() } else { 0 };
+        known || !option.starts_with('-')
+    }
+
+    /// Skips the name in `coproc name { … }`.
+    fn coprocess(&mut self) {
+        self.blanks();
+        let start = self.at;
+        self.take_while(is_name);
+        self.blanks();
+        let compounds = ["{", "if", "while", "until", "for", "select", "case", "[["];
+        if !compounds.contains(&self.keyword()) && self.peek() != Some('(') {
+            self.at = start;
+        }
     }
 
     /// Words up to `end` between which operators mean nothing.
@@ -289,17 +383,20 @@ impl<'a> Reader<'a> {
             index = self.take_while(|c| !"]\n;&|".contains(c));
             self.eat("]");
         }
-        self.eat("+");
+        let appends = self.eat("+");
         let number = name.starts_with(|c: char| c.is_ascii_digit());
         if name.is_empty() || number || !self.eat("=") {
             self.at = start;
             return false;
         }
-        let words = if self.eat("(") { self.data(")") } else { vec![self.word()] };
+        let list = self.eat("(");
+        let words = if list { self.data(")") } else { vec![self.word()] };
+        // The value is more than this text tells, or only a part of it.
+        let partial = (appends || list || !index.is_empty()).then(unknown);
         // An index may run something, too.
         let index = self.inner(index, |one| one.text(None));
         let all = words.into_iter().chain([index]).flat_map(|word| word.parts);
-        command.assignments.push((name.into(), all.collect()));
+        command.assignments.push((name.into(), all.chain(partial).collect()));
         true
     }
 
@@ -539,13 +636,26 @@ impl<'a> Reader<'a> {
         self.at += end + 4;
         let mut word = self.inner(sum, |one| one.text(None));
         // Its value is a number that nobody knows yet.
-        word.add(Part::variable("?"));
+        word.add(unknown());
         Some(word)
     }
 }
 
 fn is_name(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_'
+}
+
+/// A part of which nobody knows the value yet.
+fn unknown() -> Part {
+    Part::variable("?")
+}
+
+/// A body with the head of its loop or `case` as its first command.
+fn headed(words: Vec<Word>, mut body: Script) -> Script {
+    let head = Command { words, ..Command::default() };
+    let head = Pipeline { commands: vec![head], ..Pipeline::default() };
+    body.pipelines.insert(0, head);
+    body
 }
 
 /// Marks the pattern of a `case`, so that it is not taken for a command.

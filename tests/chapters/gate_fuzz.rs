@@ -34,6 +34,13 @@ fn what_nests_without_end() {
         "f() { ",
         "if ",
         "case x in x) ",
+        "for x do ",
+        "while ",
+        "time ",
+        "coproc ",
+        "declare a=(",
+        "{a,",
+        "{a,b}",
         "((",
         "a=(",
         "[[ ",
@@ -49,7 +56,10 @@ fn what_nests_without_end() {
 
 #[test]
 fn what_starts_itself_again_and_again() {
-    let wrappers = ["env ", "eval ", "xargs ", "sudo ", "bash -c ", "$a ", "time "];
+    let wrappers = [
+        "env ", "eval ", "xargs ", "sudo ", "bash -c ", "$a ", "time ", "env -S ",
+        "uv run ", "flock x ",
+    ];
     wrappers.into_iter().for_each(|piece| judge(long(piece)));
     judge(format!("find . {}", long("-exec find ")));
     judge(format!("echo '{}' | sh", long("sh;")));
@@ -69,7 +79,7 @@ fn what_grows() {
     judge(long("$((a '((((' ) )"));
 }
 
-const PIECES: [&str; 62] = [
+const PIECES: [&str; 67] = [
     "rm",
     "sudo",
     "sh",
@@ -131,6 +141,11 @@ const PIECES: [&str; 62] = [
     "esac",
     "if",
     "for i in",
+    "for i do",
+    "done",
+    "fi",
+    "time ",
+    "{a,",
     "ü",
 ];
 

@@ -176,6 +176,17 @@ fn an_error_of_the_model_is_the_result() {
 }
 
 #[test]
+fn a_task_without_a_word_is_refused() {
+    for bin in since("s06") {
+        let run =
+            Case::new(bin).replies([task(" "), say("ok")]).prompt("lead").run();
+        let result = run.results().pop().unwrap();
+        assert!(result.contains("description"), "{bin}: {result}");
+        assert_eq!(run.requests().len(), 2, "{bin}");
+    }
+}
+
+#[test]
 fn thirty_rounds_and_no_more() {
     for bin in since("s06") {
         let case = Case::new(bin).replies_to("lead", [task("sub"), say("ok")]);

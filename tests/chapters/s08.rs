@@ -446,6 +446,27 @@ fn one_message_that_is_too_long_goes_to_a_file() {
 }
 
 #[test]
+fn long_arguments_do_not_end_the_session() {
+    let write =
+        call("write_file", json!({"path": "w", "content": "W".repeat(60_000)}));
+    let error =
+        json!({"error": {"code": "context_length_exceeded", "message": "-"}});
+    for bin in since("s08") {
+        let too_long = http(400, &error);
+        let run = Case::new(bin)
+            .env("CONTEXT_LIMIT", "12000")
+            .replies_to("Summarize", [say("It wrote a file.")])
+            .replies_to("one", [write.clone(), too_long, say("Small again.")])
+            .prompt("one")
+            .run();
+        assert_eq!(run.stdout, "Small again.\n", "{bin}: {}", run.stderr);
+        assert_eq!(run.read("w").len(), 60_000, "{bin}");
+        let last = run.requests().pop().unwrap().to_string();
+        assert!(last.len() < 20_000, "{bin}: {}", last.len());
+    }
+}
+
+#[test]
 fn nothing_to_compact_is_an_error_at_once() {
     let error =
         json!({"error": {"code": "context_length_exceeded", "message": "-"}});
