@@ -121,16 +121,15 @@ pub fn shrink(
                     *raw = Value::Null;
                 }
             }
-            Message::Prompt(text) if with_less_summary(text, preview).is_some() => {
-                let less = with_less_summary(text, preview).unwrap_or_default();
-                // The request in it may be what does not fit.
-                let spills = preview < PREVIEW && is_long(&less, PREVIEW);
-                *text = if spills { spill(workspace, text, preview) } else { less };
-            }
             Message::Prompt(text)
             | Message::Note(text)
             | Message::Tool { text, .. } => {
-                if is_long(text, preview) && place(text).is_some() {
+                if let Some(less) = with_less_summary(text, preview) {
+                    // The request in it may be what does not fit.
+                    let spills = preview < PREVIEW && is_long(&less, PREVIEW);
+                    *text =
+                        if spills { spill(workspace, text, preview) } else { less };
+                } else if is_long(text, preview) && place(text).is_some() {
                     *text = remnant(text);
                 } else if is_long(text, preview) {
                     *text = spill(workspace, text, preview);
