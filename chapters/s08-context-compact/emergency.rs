@@ -65,8 +65,8 @@ impl Compactor {
         if now > target {
             let (end, mut gone) = (tail(history), vec![]);
             now -= cut(history, border(history, 1).min(end)..end, &mut gone);
+            now -= shrink(&self.workspace, history, target, &mut gone);
             self.transcript.add(&gone);
-            now -= shrink(&self.workspace, history, target);
         }
         note(&format!("[reactive compact] {before} → {now} characters"));
         now < before

@@ -107,24 +107,32 @@ pub fn persist_unseen(
 
 /// The last resort: moves whatever is largest, requests too, until the history
 /// weighs `target` or nothing is left to move. Returns how many characters
-/// that saves.
+/// that saves; whole messages of which a part is in no file are added to
+/// `gone`.
 pub fn shrink(
     workspace: &Workspace,
     history: &mut [Message],
     target: usize,
+    gone: &mut Vec<Message>,
 ) -> usize {
     let shrink = |preview| {
         largest_first(history.iter_mut(), target, |message| match message {
-            Message::Assistant { calls, raw, .. } => {
+            Message::Assistant { .. } => {
+                let whole = message.clone();
+                let Message::Assistant { calls, raw, .. } = message else { return };
                 if shorten_arguments(calls, preview) {
                     // The provider's form holds them as well.
                     *raw = Value::Null;
+                    gone.push(whole);
                 }
             }
             Message::Prompt(text)
             | Message::Note(text)
             | Message::Tool { text, .. } => {
                 if let Some(less) = with_less_summary(text, preview) {
+                    if less.len() < text.len() {
+                        gone.push(Message::prompt(&*text));
+                    }
                     // The request in it may be what does not fit.
                     let spills = preview < PREVIEW && is_long(&less, PREVIEW);
                     *text =
@@ -345,11 +353,11 @@ mod tests {
         let (_folder, workspace) = folder();
         let big = "🦀".repeat(9_000);
         let mut history = vec![Message::prompt(big.clone())];
-        shrink(&workspace, &mut history, 3_000);
+        shrink(&workspace, &mut history, 3_000, &mut vec![]);
         assert_eq!(content(&workspace, text(&history[0])), big);
         let medium = "x".repeat(1_000);
         let mut history = history_of_notes(&medium);
-        shrink(&workspace, &mut history, 20_000);
+        shrink(&workspace, &mut history, 20_000, &mut vec![]);
         assert!(super::super::shorten::total(&history) <= 20_000);
     }
 

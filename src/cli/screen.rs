@@ -128,15 +128,13 @@ pub fn hide(keys: Vec<String>) {
 }
 
 fn without_keys(text: &str) -> Cow<'_, str> {
-    let keys = KEYS.get().into_iter().flatten();
-    let hidden = |text: Cow<'_, str>, key: &String| match text.contains(key) {
-        true => text.replace(key, "[key]").into(),
-        false => text.into_owned().into(),
-    };
-    match keys.clone().any(|key| text.contains(key)) {
-        true => keys.fold(text.into(), hidden),
-        false => text.into(),
+    let mut text = Cow::Borrowed(text);
+    for key in KEYS.get().into_iter().flatten() {
+        if text.contains(key.as_str()) {
+            text = text.replace(key, "[key]").into();
+        }
     }
+    text
 }
 
 /// Prints on stderr what is safe to print.

@@ -461,6 +461,10 @@ fn long_arguments_do_not_end_the_session() {
             .run();
         assert_eq!(run.stdout, "Small again.\n", "{bin}: {}", run.stderr);
         assert_eq!(run.read("w").len(), 60_000, "{bin}");
+        let whole = "W".repeat(60_000);
+        let left = files(&run, ".transcripts");
+        let left = left.iter().any(|path| run.read(path).contains(&whole));
+        assert!(left, "{bin}: the whole call is in the transcript");
         let last = run.requests().pop().unwrap().to_string();
         assert!(last.len() < 20_000, "{bin}: {}", last.len());
     }
